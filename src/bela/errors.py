@@ -1,0 +1,38 @@
+"""Every error that BELA raises on purpose.
+
+::
+
+    BelaError
+    ├── DataError          the data cannot be worked with: NaN, no rows, a file cut short
+    ├── DatasetNotFound    a named dataset is neither on disk nor to be downloaded
+    ├── ParameterError     a parameter is outside its range
+    ├── LabelError         a label outside the declared classes, or labels of mixed types
+    └── QuestionError      an unknown question or row, or a second, different answer
+
+Each message is one sentence that says what is wrong, where, and what to do. The command line prints it and
+exits with status 2.
+"""
+
+
+class BelaError(Exception):
+    """Something that the caller can put right."""
+
+
+class DataError(BelaError, ValueError):
+    """The data cannot be worked with as they are."""
+
+
+class DatasetNotFound(BelaError):  # noqa: N818 - reads as what happened
+    """A named dataset is neither on disk nor to be downloaded."""
+
+
+class ParameterError(BelaError, ValueError):
+    """A parameter is outside its range."""
+
+
+class LabelError(BelaError, ValueError):
+    """A label is outside the declared classes, or of another type than the others."""
+
+
+class QuestionError(BelaError, LookupError):
+    """An unknown question or row, or a second, different answer."""

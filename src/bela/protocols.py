@@ -1,0 +1,112 @@
+"""Every seam of the project on one page.
+
+A *source* gives the features of rows, an *oracle* their labels. A *splitter* learns from answers how to cut a
+leaf. A *method* chooses questions and labels the rest; it sees rows as integers and labels as class codes, so
+that a campaign can deal with names, budgets and records, and a method with nothing but its mathematics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy.typing as npt
+
+from bela.records import Certificate, IntArray, Labelling, Matrix, Proposal, Role
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Where the features of the rows come from."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def n_features(self) -> int:
+        """How many features a row has."""
+
+    def take(self, rows: IntArray) -> Matrix:
+        """Return the features of these rows, in their order."""
+
+    def scan(self, function: Callable[[Matrix], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Apply a function to every block of rows, in order, and join what it returns."""
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """Whatever knows the labels."""
+
+    def __call__(self, rows: IntArray) -> Sequence[Any]:
+        """Return one label for each row."""
+
+
+@runtime_checkable
+class Cut(Protocol):
+    """A fitted splitter: a place among the children for any row."""
+
+    def predict(self, X: Matrix) -> IntArray:
+        """Return a child for each row; the codes need not be consecutive."""
+
+
+@runtime_checkable
+class Splitter(Protocol):
+    """A way to learn how to cut a leaf into children that are more uniform."""
+
+    @property
+    def supervised(self) -> bool:
+        """Whether the cut comes from answers (else from a sample of the leaf's rows)."""
+
+    def fit(self, X: Matrix, y: IntArray, seed: int) -> Cut | None:
+        """Learn a cut, or return None where there is nothing to cut by.
+
+        A supervised splitter gets the training answers of a leaf; an unsupervised one a sample of the leaf's rows,
+        with `y` empty.
+        """
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A way to choose questions, cut the data, and label the rest.
+
+    A method is deterministic: the same seed and the same sequence of calls give the same state. It never learns the
+    answer to a question before `observe` is called for it.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name by which it is chosen."""
+
+    @property
+    def batch(self) -> int:
+        """How many questions it likes to ask at once."""
+
+    def know(self, rows: IntArray, codes: IntArray) -> None:
+        """Take in labels that the data brought with them, before the first question."""
+
+    def propose(self, n: int) -> Sequence[Proposal]:
+        """Choose up to n further questions; none when there is nothing to ask (until open questions are answered).
+
+        A row that is known, or proposed and not yet observed or skipped, is not proposed again.
+        """
+
+    def observe(self, row: int, role: Role, code: int) -> None:
+        """Take in the answer to a proposed question."""
+
+    def skip(self, row: int, role: Role) -> None:
+        """Take note that the oracle would not answer; the row is proposed no more."""
+
+    def retract(self, row: int, role: Role) -> None:
+        """Forget the answer to a question or that it was skipped: it is open again, as after `propose`."""
+
+    def revise(self, row: int, role: Role, code: int) -> None:
+        """Replace an answer, or a label that the data brought, by another."""
+
+    def labelling(self) -> Labelling:
+        """Label every row as things stand."""
+
+    def certificate(self) -> Certificate:
+        """State the lower bound as things stand, with what it is worth."""
