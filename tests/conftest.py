@@ -1,0 +1,33 @@
+"""What several test files share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from sklearn.datasets import load_digits, make_blobs
+
+settings.register_profile("bela", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("bela")
+
+
+@pytest.fixture(scope="session")
+def blobs() -> tuple[np.ndarray, np.ndarray]:
+    """Three well-separated clusters of 400 rows."""
+    return make_blobs(400, centers=[(0, 0), (8, 0), (0, 8)], cluster_std=1.0, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """The digits that scikit-learn ships."""
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder with MNIST and Fashion-MNIST."""
+    folder = os.environ.get("BELA_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("BELA_DATA does not name a folder with the datasets")
+    return Path(folder)

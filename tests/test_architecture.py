@@ -1,0 +1,58 @@
+"""The layout holds what it promises."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bela
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*command: str) -> str:
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_imports_go_one_way():
+    """The import contract of pyproject.toml holds, with nothing ignored."""
+    run(str(Path(sys.executable).with_name("lint-imports")))
+
+
+def test_types_are_right():
+    """mypy --strict has nothing to say."""
+    run(sys.executable, "-m", "mypy")
+
+
+@pytest.mark.parametrize("command", [["check"], ["format", "--check"]])
+def test_the_style_is_kept(command):
+    """ruff has nothing to say."""
+    run(sys.executable, "-m", "ruff", *command, ".")
+
+
+def test_heavy_packages_are_imported_where_they_are_used():
+    """`import bela` loads neither scikit-learn nor matplotlib nor anything of the command line."""
+    loaded = run(sys.executable, "-c", "import bela, sys; print(*sys.modules)").split()
+    assert not {"sklearn", "matplotlib", "typer", "rich", "pandas", "scipy.stats"} & set(loaded)
+
+
+def test_the_public_names():
+    """What is exported is pinned, sorted and there."""
+    assert bela.__all__ == sorted(bela.__all__)
+    assert bela.__all__ == [
+        "BelaError",
+        "BelaLabeler",
+        "Campaign",
+        "Certificate",
+        "Question",
+        "Result",
+        "Role",
+        "Simulation",
+        "StopReason",
+        "label",
+        "simulate",
+    ]
+    assert all(hasattr(bela, name) for name in bela.__all__)
