@@ -1,0 +1,71 @@
+"""What the benchmarks share: the unit of cost, and one process for each measurement."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+
+
+def one_pass(X: np.ndarray) -> float:
+    """Return the seconds of one pass: X @ W for ten columns, one thread, median of 20."""
+    W = np.random.default_rng(0).random((X.shape[1], 10), dtype=np.float32)
+    seconds = []
+    for _ in range(20):
+        start = time.perf_counter()
+        X @ W
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
+def peak_mb() -> float:
+    """Return the largest resident size of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def in_own_process(script: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Run one measurement of a benchmark in a process of its own, with one thread."""
+    command = [sys.executable, script, "--one", json.dumps(arguments)]
+    output = subprocess.run(command, env=os.environ | ONE_THREAD, check=True, capture_output=True, text=True).stdout
+    result: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return result
+
+
+def run(script: str, one: Callable[..., dict[str, Any]], jobs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Measure each job, one after the other, and print a line for each as it is done."""
+    if len(sys.argv) == 3 and sys.argv[1] == "--one":
+        print(json.dumps(one(**json.loads(sys.argv[2]))))
+        sys.exit()
+    results = []
+    for job in jobs:
+        result = job | in_own_process(script, job)
+        print("  ".join(f"{key}={_short(value)}" for key, value in result.items()), flush=True)
+        results.append(result)
+    return results
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def write_table(path: Path, title: str, rows: list[dict[str, Any]]) -> None:
+    """Put a table under its title into a Markdown file, in the place of the one that was there."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(_short(row.get(column, "")) for column in columns) + " |" for row in rows]
+    begin, end = f"<!-- {title} -->", f"<!-- end of {title} -->"
+    text = path.read_text(encoding="utf-8")
+    head, _, rest = text.partition(begin)
+    _, _, tail = rest.partition(end)
+    path.write_text(head + begin + "\n" + "\n".join(lines) + "\n" + end + tail, encoding="utf-8")
