@@ -2,8 +2,8 @@
 
     python benchmarks/paper.py
 
-Needs BELA_DATA. Each line is a process of its own with one thread; a pass is X @ W on the same float32 X with ten columns,
-timed in that process (see _measure.py). The results go into README.md beside this file.
+Needs BELA_DATA. Each line is a process of its own with one thread; a pass is X @ W on the same float32 X with ten
+columns, timed in that process (see _measure.py). The results go into README.md beside this file.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _measure import one_pass, peak_mb, run, write_table
 
+from _measure import one_pass, peak_mb, run, write_table
 from bela import simulate
 from bela.datasets import load_dataset
 

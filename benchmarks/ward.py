@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _measure import peak_mb, run, write_table
 
+from _measure import peak_mb, run, write_table
 from bela import simulate
 from bela.datasets import load_dataset
 
@@ -30,7 +30,9 @@ def one(rows: int, tree: str) -> dict[str, Any]:
         accuracies.append([curve[asked[np.abs(asked - share * rows).argmin()]] for share in shares])
         seconds.append(simulation.seconds)
     mean = np.mean(accuracies, axis=0)
-    result: dict[str, Any] = {f"right after {share:.0%}": f"{value:.1%}" for share, value in zip(shares, mean, strict=True)}
+    result: dict[str, Any] = {
+        f"right after {share:.0%}": f"{value:.1%}" for share, value in zip(shares, mean, strict=True)
+    }
     return result | {
         "ms a question, tree included": round(1000 * float(np.mean(seconds)) / rows, 3),
         "peak MB": round(peak_mb()),
@@ -39,7 +41,9 @@ def one(rows: int, tree: str) -> dict[str, Any]:
 
 def main() -> None:
     jobs = [{"rows": rows, "tree": tree} for rows in (5_000, 10_000) for tree in ("ward", "pca-kmeans")]
-    write_table(Path(__file__).with_name("README.md"), "ward", run(__file__, one, [*jobs, {"rows": 60_000, "tree": "ward"}]))
+    write_table(
+        Path(__file__).with_name("README.md"), "ward", run(__file__, one, [*jobs, {"rows": 60_000, "tree": "ward"}])
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from bela._labels import LabelCodes, is_missing
 from bela.errors import LabelError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
-from bela.protocols import Source
+from bela.protocols import Oracle, Source
 from bela.records import UNKNOWN, Certificate, Label, Question, Result, StopReason
 from bela.sources import ArraySource
 
@@ -125,7 +125,7 @@ class Campaign:
             if self._codes.encode(label) != self._answers[question_id]:
                 known = self._codes.classes[self._answers[question_id]]
                 raise QuestionError(
-                    f"question {question_id} was answered with {known!r} already: to change it, relabel row {question.row}"
+                    f"question {question_id} was answered with {known!r}: to change that, relabel row {question.row}"
                 )
             return
         if question_id not in self._open:
@@ -224,18 +224,22 @@ class Campaign:
         """Ask and tell until there is a reason to stop; `progress` is called after each round of answers."""
         oracle = make_oracle(oracle, self.source.n_rows)
         while self.stop_reason is None:
-            questions = self.ask(self.method.batch)
-            if not questions:
-                continue
-            answers = oracle(np.array([question.row for question in questions]))
-            for question, answer in zip(questions, answers, strict=True):
-                if is_missing(answer):
-                    self.skip(question.id)
-                else:
-                    self.tell(question.id, answer)
+            self.step(oracle, self.method.batch)
             if progress is not None:
                 progress(self)
         return self.result()
+
+    def step(self, oracle: Oracle, n: int) -> None:
+        """Put up to n questions to the oracle and take in its answers; None for an answer skips the question."""
+        questions = self.ask(n)
+        if not questions:
+            return
+        answers = oracle(np.array([question.row for question in questions]))
+        for question, answer in zip(questions, answers, strict=True):
+            if is_missing(answer):
+                self.skip(question.id)
+            else:
+                self.tell(question.id, answer)
 
     # ---------------------------------------------------------------------------------------------- inside
 

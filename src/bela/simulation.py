@@ -61,21 +61,17 @@ def simulate(
     step = max(1, int(every * n_rows))
     trajectory: list[Point] = []
 
-    def measure(campaign: Campaign) -> None:
-        if trajectory and campaign.n_asked == trajectory[-1].asked:
-            return
-        point = _measure(campaign, oracle)
-        trajectory.append(point)
-        if progress is not None:
-            progress(point)
-
-    def after_answers(campaign: Campaign) -> None:
-        last = trajectory[-1].asked if trajectory else 0
-        if campaign.n_asked - last >= step:
-            measure(campaign)
-
-    result = campaign.run(oracle, progress=after_answers)
-    measure(campaign)
+    next_point = step
+    while campaign.stop_reason is None:
+        campaign.step(oracle, min(campaign.method.batch, max(1, next_point - campaign.n_asked)))
+        if campaign.n_asked >= next_point or campaign.stop_reason is not None:
+            next_point = campaign.n_asked + step
+            trajectory.append(_measure(campaign, oracle))
+            if progress is not None:
+                progress(trajectory[-1])
+    if not trajectory:
+        trajectory.append(_measure(campaign, oracle))
+    result = campaign.result()
     return Simulation(
         result=result,
         trajectory=tuple(trajectory),

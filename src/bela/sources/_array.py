@@ -18,7 +18,8 @@ _BLOCK_BYTES = 64 << 20
 class ArraySource:
     """The rows of a two-dimensional array, dense or sparse, as 32-bit floats.
 
-    Anything with more dimensions (images) is flattened to one row each.
+    An array with more dimensions holds images: each becomes a row, and `image_shape` remembers height, width and
+    channels.
 
     Examples
     --------
@@ -30,6 +31,8 @@ class ArraySource:
     """
 
     def __init__(self, X: Any) -> None:
+        shape = np.shape(X) if isinstance(X, np.ndarray) else ()
+        self.image_shape: tuple[int, ...] | None = tuple(shape[1:]) if len(shape) in (3, 4) else None
         self.X: Matrix = _checked(X)
 
     @property

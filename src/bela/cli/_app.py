@@ -1,0 +1,66 @@
+"""The `bela` program: its commands, and how it ends when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from bela.cli.demo import demo
+from bela.cli.reproduce import reproduce
+from bela.cli.simulate import simulate
+from bela.errors import BelaError
+
+app = typer.Typer(
+    name="bela",
+    help="Label a whole dataset for a few hundred answers, and know how good the labels are.",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(demo)
+app.command()(simulate)
+app.command()(reproduce)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        from bela import __version__
+
+        typer.echo(f"bela {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status: 0, or 2 with one line on stderr for what the caller can put right."""
+    try:
+        status = app(args=arguments, prog_name="bela", standalone_mode=False)
+    except BelaError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read our output has had enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _fail(f"{error.filename or 'a file'}: {error.strerror or error}")
+    except typer.Abort:
+        return 130
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # the mark of a mistake in the arguments, whatever click this is
+            raise
+        return _fail(error.format_message())
+    return status if isinstance(status, int) else 0
+
+
+def _fail(message: str) -> int:
+    line = " ".join(message.split())
+    print(f"bela: {line}", file=sys.stderr)
+    return 2
