@@ -234,7 +234,9 @@ def test_budget_of_zero(blobs):
     assert (result.labels == 1).all()
 
 
-@pytest.mark.parametrize("oracle", [None, "labels.npy", np.zeros(3), np.zeros((400, 2)), lambda rows: 5, lambda rows: []])
+@pytest.mark.parametrize(
+    "oracle", [None, "labels.npy", np.zeros(3), np.zeros((400, 2)), lambda rows: 5, lambda rows: []]
+)
 def test_what_is_no_oracle_is_refused(blobs, oracle):
     """An oracle is one label for each row, or a callable that returns as many labels as rows."""
     with pytest.raises(bela.BelaError):

@@ -35,7 +35,7 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
     classes_
         The labels, sorted.
     label_distributions_
-        For each row, the share of each class among the answers in its leaf; all on the answer where the row is known.
+        For each row, how likely each class is; all on the answer where the row is known.
     certificate_
         The lower bound on the share of right labels.
     termination_condition_
@@ -125,15 +125,13 @@ def _known_labels(y: Any, n_rows: int) -> list[Any]:
 
 
 def _distributions(result: Result, codes: IntArray) -> FloatArray:
+    """Put each row's probability on its label, and share out the rest like the answers in its leaf that disagree."""
     n_leaves, n_classes = int(result.leaf.max()) + 1, len(result.classes)
-    counts = np.zeros((n_leaves, n_classes))
+    counts = np.full((n_leaves, n_classes), 1e-3)
     np.add.at(counts, (result.leaf[result.known], codes[result.known]), 1.0)
     rows = np.arange(len(codes))
-    silent = counts.sum(axis=1) == 0
-    leaf_label = np.zeros(n_leaves, dtype=np.intp)
-    leaf_label[result.leaf] = codes
-    counts[silent, leaf_label[silent]] = 1.0
-    shares: FloatArray = (counts / counts.sum(axis=1, keepdims=True))[result.leaf]
-    shares[result.known] = 0.0
-    shares[rows[result.known], codes[result.known]] = 1.0
+    shares: FloatArray = counts[result.leaf]
+    shares[rows, codes] = 0.0
+    shares *= ((1.0 - result.probability) / np.maximum(shares.sum(axis=1), 1e-300))[:, None]
+    shares[rows, codes] = result.probability if n_classes > 1 else 1.0
     return shares

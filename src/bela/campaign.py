@@ -12,7 +12,18 @@ from bela.errors import LabelError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import Oracle, Source
-from bela.records import UNKNOWN, Certificate, Label, Question, Result, StopReason
+from bela.records import (
+    UNKNOWN,
+    Certificate,
+    FloatArray,
+    Forecast,
+    IntArray,
+    Label,
+    Labelling,
+    Question,
+    Result,
+    StopReason,
+)
 from bela.sources import ArraySource
 
 
@@ -183,6 +194,11 @@ class Campaign:
         return self.method.certificate()
 
     @property
+    def forecast(self) -> Forecast | None:
+        """How many more answers the target is expected to take; None where the method cannot tell."""
+        return self.method.forecast()
+
+    @property
     def n_asked(self) -> int:
         """How many answers the oracle has given."""
         return len(self._answers)
@@ -208,10 +224,16 @@ class Campaign:
         labelling = self.method.labelling()
         if (labelling.codes == UNKNOWN).any():
             raise LabelError("no label is known yet: answer at least one question first")
+        known = self._known != UNKNOWN
+        agreement, share_known = _leaf_shares(labelling, self._known)
         return Result(
             labels=self._codes.decode(labelling.codes),
-            known=self._known != UNKNOWN,
+            known=known,
             leaf=labelling.leaf,
+            probability=np.where(
+                known, 1.0, agreement[labelling.leaf] if labelling.probability is None else labelling.probability
+            ),
+            leaf_lower=share_known if labelling.leaf_lower is None else labelling.leaf_lower,
             classes=self.classes,
             n_asked=self.n_asked,
             stop_reason=self.stop_reason or StopReason.STOPPED,
@@ -268,6 +290,19 @@ class Campaign:
         codes = np.array([code for _, code in known], dtype=np.int32)
         self._known[rows] = codes
         self.method.know(rows, codes)
+
+
+def _leaf_shares(labelling: Labelling, known: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return, for each leaf, the share of answers that agree with its label (one added each way), and of known rows."""
+    n = labelling.n_leaves
+    rows = np.flatnonzero(known != UNKNOWN)
+    leaf_label = np.full(n, UNKNOWN)
+    unknown = np.flatnonzero(known == UNKNOWN)
+    leaf_label[labelling.leaf[unknown]] = labelling.codes[unknown]
+    answers = np.bincount(labelling.leaf[rows], minlength=n)
+    agree = np.bincount(labelling.leaf[rows], weights=known[rows] == leaf_label[labelling.leaf[rows]], minlength=n)
+    size = np.maximum(np.bincount(labelling.leaf, minlength=n), 1)
+    return (agree + 1) / (answers + 2), answers / size
 
 
 def label(

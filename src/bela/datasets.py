@@ -32,6 +32,11 @@ class Dataset:
     image_shape: tuple[int, int] | None
     description: str
 
+    @property
+    def images(self) -> npt.NDArray[np.float32]:
+        """The rows as images where they are images, otherwise as they are."""
+        return self.X if self.image_shape is None else self.X.reshape(-1, *self.image_shape)
+
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.y.shape != self.X.shape[:1]:
             raise DataError(f"{self.name} has features of shape {self.X.shape} but labels of shape {self.y.shape}")

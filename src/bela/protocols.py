@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy.typing as npt
 
-from bela.records import Certificate, IntArray, Labelling, Matrix, Proposal, Role
+from bela.records import Certificate, Forecast, IntArray, Labelling, Matrix, Proposal, Role
 
 T = TypeVar("T")
 
@@ -110,3 +110,6 @@ class Method(Protocol):
 
     def certificate(self) -> Certificate:
         """State the lower bound as things stand, with what it is worth."""
+
+    def forecast(self) -> Forecast | None:
+        """Estimate the answers still needed to reach the target; None where the method cannot tell."""

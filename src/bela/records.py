@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -78,12 +78,27 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """How many more answers the target is expected to take, and between which numbers that may lie."""
+
+    answers: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Labelling:
-    """A label and a leaf for every row: class codes, UNKNOWN where no answer says anything yet."""
+    """A label and a leaf for every row: class codes, UNKNOWN where no answer says anything yet.
+
+    Where the method can tell, `probability` is the chance of each row's label to be right, calibrated but not
+    guaranteed, and `leaf_lower` a lower bound on the share of right labels in each leaf, of the certificate's kind.
+    """
 
     codes: IntArray
     leaf: IntArray
     n_leaves: int
+    probability: FloatArray | None = None
+    leaf_lower: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,19 +109,25 @@ class Point:
     lower: float
     accuracy: float
     leaves: int
+    forecast: Forecast | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A labelled dataset with its certificate."""
+    """A labelled dataset with its certificate.
+
+    For each row: its label, whether that was an answer, its leaf, and how likely the label is right (calibrated, not
+    guaranteed). For each leaf: a lower bound on the share of right labels in it, of the certificate's kind.
+    """
 
     labels: npt.NDArray[Any]
     known: BoolArray
     leaf: IntArray
+    probability: FloatArray
+    leaf_lower: FloatArray
     classes: tuple[Label, ...]
     n_asked: int
     stop_reason: StopReason
     certificate: Certificate
     method: str
     seed: int
-    trajectory: tuple[Point, ...] = field(default=())

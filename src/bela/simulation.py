@@ -84,4 +84,10 @@ def _measure(campaign: Campaign, oracle: TruthOracle) -> Point:
     result = campaign.result()
     n_leaves = int(result.leaf.max()) + 1
     accuracy = float(np.mean(result.labels == oracle.labels))
-    return Point(asked=campaign.n_asked, lower=result.certificate.lower, accuracy=accuracy, leaves=n_leaves)
+    return Point(
+        asked=campaign.n_asked,
+        lower=result.certificate.lower,
+        accuracy=accuracy,
+        leaves=n_leaves,
+        forecast=campaign.forecast,
+    )

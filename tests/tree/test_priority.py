@@ -45,7 +45,9 @@ def test_one_stream_for_all_would_be_seen():
 
 def test_pairs_are_ordered_both_ways():
     """For all pairs of rows, the first precedes the second about half of the time over seeds."""
-    before = np.mean([priorities(np.arange(40), seed)[:, None] < priorities(np.arange(40), seed) for seed in range(400)], 0)
+    before = np.mean(
+        [priorities(np.arange(40), seed)[:, None] < priorities(np.arange(40), seed) for seed in range(400)], 0
+    )
     off = before[~np.eye(40, dtype=bool)]
     assert abs(off.mean() - 0.5) < 0.01
     assert np.abs(off - 0.5).max() < 0.15

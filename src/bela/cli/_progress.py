@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 def make_progress() -> Progress:
     """Return a bar on stderr that shows answers and the bound, or nothing where stderr is no terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     return Progress(
+        SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
         TextColumn("{task.fields[state]}"),
@@ -33,7 +34,7 @@ def make_progress() -> Progress:
 def watch(description: str, target: float | None, budget: int) -> Iterator[Callable[[Point], None]]:
     """Show a bar that fills as the bound climbs to the target, or as the budget is used where there is none."""
     with make_progress() as progress:
-        task = progress.add_task(description, total=budget if target is None else target, state="")
+        task = progress.add_task(description, total=budget if target is None else target, state="looking at the data")
 
         def update(point: Point) -> None:
             completed = point.asked if target is None else min(point.lower, target)
@@ -44,7 +45,8 @@ def watch(description: str, target: float | None, budget: int) -> Iterator[Calla
 
 def describe(point: Point) -> str:
     """Say in a few words where a campaign stands."""
-    return f"{point.asked:,} answers, at least {point.lower:.1%} right"
+    text = f"{point.asked:,} answers, at least {point.lower:.1%} right"
+    return text if point.forecast is None else f"{text}, some {point.forecast.answers:,} more to go"
 
 
 def bound_word(kind: str) -> str:

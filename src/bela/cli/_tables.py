@@ -23,12 +23,15 @@ Array: TypeAlias = npt.NDArray[Any]
 _IMAGE_ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp"}
 
 
-def read_data(data: str, truth: str | None) -> tuple[Array, Array]:
-    """Return the features and the true labels of a dataset by its name, or of a file or folder."""
+def read_data(data: str, truth: str | None, features: str = "auto") -> tuple[Array, Array]:
+    """Return the rows and the true labels of a dataset by its name, or of a file or folder.
+
+    Images come as images, so that the method can choose features for them, unless the features are to be "raw".
+    """
     path = Path(data)
     if data in DATASETS and not path.is_file():
         dataset = load_dataset(data)
-        X, y = dataset.X, dataset.y
+        X, y = dataset.images if features == "auto" else dataset.X, dataset.y
         if truth is not None:
             y = _read_truth(truth, f"{data} brings its own labels")
     else:
@@ -40,6 +43,8 @@ def read_data(data: str, truth: str | None) -> tuple[Array, Array]:
         if read is None:
             raise DataError(f"{data} ends in none of {', '.join(_READERS)}: convert it to one of them")
         X, y = read(path, truth)
+    if features == "raw":
+        X = X.reshape(len(X), -1)
     if y.ndim != 1 or len(y) != len(X):
         raise DataError(f"the truth must be one label for each of the {len(X)} rows, not an array of shape {y.shape}")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
@@ -222,7 +227,7 @@ def _read_folder(path: Path, truth: str) -> tuple[Array, Array]:
             raise DataError(f"{file} is no image that can be read, it may be cut short: {error}") from None
         if pictures[-1].shape != pictures[0].shape:
             raise DataError(f"{file} has another size or number of colours than {files[0]}: make all images alike")
-    X = np.stack(pictures).reshape(len(pictures), -1)
+    X = np.stack(pictures)
     if truth == "folder":
         return X, np.array([file.parent.name for file in files])
     return X, _read_truth(truth, "'folder' is what takes the name of each image's folder as its label")

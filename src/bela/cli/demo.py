@@ -39,7 +39,7 @@ def demo(
     )
     with watch(f"{method or DEFAULT_METHOD}", target, n_rows) as progress:
         simulation = simulate(
-            data.X, data.y, every=0, progress=progress, method=method or DEFAULT_METHOD, target=target, seed=seed
+            data.images, data.y, every=0, progress=progress, method=method or DEFAULT_METHOD, target=target, seed=seed
         )
     result = simulation.result
     n_asked, lower = result.n_asked, result.certificate.lower

@@ -45,7 +45,9 @@ def simulate(
     ] = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the certificate.")] = 0.95,
     seed: Annotated[int, typer.Option(help="All that is random.")] = 0,
-    features: Annotated[str, typer.Option(help="What the rows are compared by: auto or raw.")] = "auto",
+    features: Annotated[
+        str, typer.Option(help="What the rows are compared by: auto (image features for images) or raw.")
+    ] = "auto",
     splitter: Annotated[
         str,
         typer.Option(
@@ -73,7 +75,7 @@ def simulate(
         from bela.reports import check_chart_path
 
         check_chart_path(chart)
-    X, y = read_data(data, truth)
+    X, y = read_data(data, truth, features)
     if method is None:
         method = DEFAULT_METHOD
     n_rows = len(y)

@@ -54,7 +54,7 @@ class BelaPaper:
         confidence: float = 0.95,
         seed: int = 0,
         training_share: float = 0.5,
-        growth: float = 1.3,
+        growth: float = 1.5,
         min_per_class: int = 20,
         max_share: float = 1 / 16,
     ) -> None:
@@ -166,7 +166,11 @@ class BelaPaper:
             if len(answers):
                 majority[majority == UNKNOWN] = np.bincount(answers).argmax()
         codes = np.where(self._known == UNKNOWN, majority[self._leaf_of], self._known)
-        return Labelling(codes=codes, leaf=index[self._leaf_of], n_leaves=len(live))
+        lower = np.array([self._values[leaf.id] / len(leaf.rows) for leaf in live])
+        return Labelling(codes=codes, leaf=index[self._leaf_of], n_leaves=len(live), leaf_lower=lower)
+
+    def forecast(self) -> None:
+        return None
 
     def certificate(self) -> Certificate:
         share = float(self._values[: len(self._leaves)].sum()) / self.source.n_rows

@@ -95,6 +95,9 @@ class FixedTreeMethod:
         """Count an answer (UNKNOWN: a skip) that came, or with sign -1 one that went."""
         raise NotImplementedError
 
+    def forecast(self) -> None:
+        return None
+
     def _restart(self) -> None:
         """Forget what was concluded from labels that have now changed."""
 

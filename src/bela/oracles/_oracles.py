@@ -37,7 +37,7 @@ class CallableOracle:
         answers = self.function(rows)
         if isinstance(answers, str) or not hasattr(answers, "__len__") or len(answers) != len(rows):
             raise DataError(
-                f"the oracle was asked for {len(rows)} row(s) and must return as many labels in a sequence, not {answers!r}"
+                f"the oracle was asked for {len(rows)} row(s) and must return as many labels, not {answers!r}"
             )
         return list(answers)
 

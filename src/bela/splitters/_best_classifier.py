@@ -8,6 +8,7 @@ import numpy as np
 
 from bela.protocols import Cut
 from bela.records import IntArray, Matrix
+from bela.splitters._quiet import few_answers
 
 _MOST = 1_500
 """Answers used to compare the candidates; the winner is fitted on all of them."""
@@ -28,11 +29,12 @@ def fit_best_classifier(X: Matrix, y: IntArray, seed: int) -> Cut | None:
     sample = sample[frequent]
     folds = int(min(3, np.unique(y[sample], return_counts=True)[1].min())) if len(sample) else 0
     best = candidates[0]
-    if folds >= 2 and len(np.unique(y[sample])) > 1:
-        split = StratifiedKFold(folds, shuffle=True, random_state=seed)
-        scores = [cross_val_score(model, X[sample], y[sample], cv=split).mean() for model in candidates]
-        best = candidates[int(np.argmax(scores))]
-    fitted: Cut = best.fit(X, y)
+    with few_answers():
+        if folds >= 2 and len(np.unique(y[sample])) > 1:
+            split = StratifiedKFold(folds, shuffle=True, random_state=seed)
+            scores = [cross_val_score(model, X[sample], y[sample], cv=split).mean() for model in candidates]
+            best = candidates[int(np.argmax(scores))]
+        fitted: Cut = best.fit(X, y)
     return fitted
 
 

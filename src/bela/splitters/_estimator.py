@@ -10,6 +10,7 @@ from bela.errors import ParameterError
 from bela.protocols import Cut, Splitter
 from bela.records import IntArray, Matrix
 from bela.splitters._linear_svm import LinearSVM
+from bela.splitters._quiet import few_answers
 
 
 class ClassifierSplitter:
@@ -82,17 +83,12 @@ def _dense(X: Matrix, densify: bool) -> Matrix:
 
 
 def _fitted(estimator: Any, seed: int, densify: bool, X: Matrix, y: IntArray | None) -> Cut:
-    import warnings
-
     from sklearn.base import clone
-    from sklearn.exceptions import ConvergenceWarning
 
     model = clone(estimator)
     seeded = {name: seed % (1 << 31) for name in model.get_params() if name.split("__")[-1] == "random_state"}
     model.set_params(**seeded)
-    with warnings.catch_warnings():
-        # A cut is judged by its bound; one from a fit that was stopped early is as good as it is.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with few_answers():
         return _EstimatorCut(model.fit(_dense(X, densify), y), densify)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bela.records import FloatArray, IntArray, Matrix
+from bela.splitters._quiet import few_answers
 
 
 class LinearSVM:
@@ -41,7 +42,8 @@ class LinearSVM:
             spread = float((X.data**2).sum()) / X.shape[0]
         if spread <= 0:
             return None
-        model = SVC(kernel="linear", C=self.penalty / spread, cache_size=400).fit(X, codes)
+        with few_answers():
+            model = SVC(kernel="linear", C=self.penalty / spread, cache_size=400).fit(X, codes)
         weights = model.coef_ if dense else model.coef_.toarray()
         sign = 1.0 if len(classes) > 2 else -1.0  # with two classes, scikit-learn flips the sign of its only column
         return LinearCut(

@@ -1,0 +1,157 @@
+"""Answers needed to certify a share of the labels, for every method.
+
+    python benchmarks/answers.py [--methods bela,margin,...] [--seeds 5] [--jobs 2]
+
+Needs BELA_DATA. Confidence 0.95; every answer counts, training and bounds. Each line is a process of its own with one
+thread. The table and its CSV go to docs/answers/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from _measure import ONE_THREAD, peak_mb
+
+ROWS = [
+    ("mnist", "auto", 0.90, 200),
+    ("mnist", "auto", 0.95, 500),
+    ("mnist", "auto", 0.99, 3000),
+    ("mnist", "raw", 0.95, 1500),
+    ("fashion-mnist", "auto", 0.85, 1500),
+    ("fashion-mnist", "auto", 0.90, 3500),
+    ("digits", "auto", 0.90, 150),
+]
+METHODS = ("bela", "margin", "random", "pac", "hsal", "plal", "bela-paper")
+OUT = Path(__file__).parent.parent / "docs" / "answers"
+
+
+def one(data: str, features: str, target: float, method: str, seed: int) -> dict[str, Any]:
+    """Run one campaign to its target."""
+    from bela import simulate
+    from bela.datasets import load_dataset
+
+    dataset = load_dataset(data)
+    X = dataset.images if features == "auto" else dataset.X
+    start = time.perf_counter()
+    simulation = simulate(X, dataset.y, method=method, target=target, seed=seed)
+    result = simulation.result
+    return {
+        "asked": result.n_asked,
+        "training": result.certificate.n_training,
+        "bounds": result.certificate.n_bounds,
+        "reached": result.certificate.lower >= target,
+        "lower": result.certificate.lower,
+        "accuracy": simulation.accuracy,
+        "violations": simulation.n_violations,
+        "seconds": time.perf_counter() - start,
+        "peak_mb": peak_mb(),
+    }
+
+
+def measure(job: dict[str, Any]) -> dict[str, Any]:
+    """Run one campaign in a process of its own."""
+    command = [sys.executable, __file__, "--one", json.dumps(job)]
+    done = subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{job}: {done.stderr[-2000:]}")
+    result = job | json.loads(done.stdout.splitlines()[-1])
+    print({key: round(value, 4) if isinstance(value, float) else value for key, value in result.items()}, flush=True)
+    return result
+
+
+def table(results: list[dict[str, Any]]) -> str:
+    """Write what was measured as a page."""
+    lines = [
+        "# Answers needed, method by method",
+        "",
+        "Written by `python benchmarks/answers.py`. Answers until at least this share of all labels is certified",
+        "right with confidence 0.95, every answer counted; for `bela` the median over seeds 0-4, with the least",
+        "and the most, for the others seed 0. `margin` and `random` look at their hold-out repeatedly, with alpha",
+        "divided over the looks; `hsal`, `plal` and `bela-paper` stop at their own bound, which is no guarantee.",
+        "`pac` takes one look, at its default sizes. `bela`, `margin`, `random` and `pac` see image features",
+        "(unless *raw*), the others pixels.",
+        "",
+        "| data | certified share | bar | " + " | ".join(METHODS) + " |",
+        "|---|---|---|" + "---|" * len(METHODS),
+    ]
+    for data, features, target, bar in ROWS:
+        cells = []
+        for method in METHODS:
+            here = [
+                r for r in results
+                if (r["data"], r["features"], r["target"], r["method"]) == (data, features, target, method)
+            ]  # fmt: skip
+            if not here:
+                cells.append("")
+                continue
+            asked = sorted(r["asked"] for r in here)
+            cell = f"{round(statistics.median(asked)):,}"
+            if len(asked) > 1:
+                cell = f"**{cell}** ({asked[0]:,}-{asked[-1]:,})"
+            cells.append(cell)
+        name = data + (", raw pixels" if features == "raw" else "")
+        lines.append(f"| {name} | {target:.2f} | {bar:,} | " + " | ".join(cells) + " |")
+    certified = [r for r in results if r["method"] == "bela"]
+    wrong = sum(r["violations"] > 0 for r in certified)
+    lines += ["", f"Of {len(certified)} runs of `bela`, {wrong} had a certificate above the truth at some checkpoint."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    if len(sys.argv) == 3 and sys.argv[1] == "--one":
+        print(json.dumps(one(**json.loads(sys.argv[2]))))
+        return
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    OUT.mkdir(parents=True, exist_ok=True)
+    path = OUT / "answers.csv"
+    results: list[dict[str, Any]] = []
+    methods = arguments.methods.split(",")
+    if path.exists():  # keep what was measured for the methods that are not asked for now
+        with path.open(encoding="utf-8") as file:
+            results = [_typed(row) for row in csv.DictReader(file) if row["method"] not in methods]
+    jobs = [
+        {"data": data, "features": features, "target": target, "method": method, "seed": seed}
+        for method in methods
+        for data, features, target, _ in ROWS
+        for seed in range(arguments.seeds if method == "bela" else 1)
+    ]
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        results += list(pool.map(measure, jobs))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(results[0]))
+        writer.writeheader()
+        writer.writerows(results)
+    (OUT / "README.md").write_text(table(results), encoding="utf-8")
+
+
+def _typed(row: dict[str, str]) -> dict[str, Any]:
+    whole = {"seed", "asked", "training", "bounds", "violations"}
+    words = {"data", "features", "method"}
+    return {
+        key: value
+        if key in words
+        else int(value)
+        if key in whole
+        else value == "True"
+        if key == "reached"
+        else float(value)
+        for key, value in row.items()
+    }
+
+
+if __name__ == "__main__":
+    main()

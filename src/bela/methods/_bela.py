@@ -1,0 +1,364 @@
+"""The certified method: labels by a learner that sees all rows, a certificate by random draws that it never sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from bela.bounds import AlphaBudget
+from bela.errors import ParameterError
+from bela.features import learner_features
+from bela.methods._draws import Asked, Draw, Pool, Replay
+from bela.methods._planning import SPEND_AGAIN, Plan, Standing, make_plan
+from bela.methods._revision import N_BINS, Revision, make_revision
+from bela.protocols import Source
+from bela.records import UNKNOWN, BoolArray, Certificate, Forecast, IntArray, Labelling, Proposal, Role
+from bela.splitters import Fit, Picks, TransductiveLearner
+
+
+class Learner(Protocol):
+    """What the method asks of a learner: a function of training answers, deterministic, with no memory."""
+
+    def first_questions(self) -> IntArray:
+        """Return rows to ask before anything is known."""
+
+    def fit(self, rows: IntArray, codes: IntArray) -> Fit:
+        """Label every row from these answers."""
+
+    def next_questions(
+        self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
+    ) -> Picks:
+        """Return up to n rows that were not asked, this share of them drawn uniformly."""
+
+
+class Bela:
+    """Ask where the labels are in doubt, certify by weighted random draws.
+
+    What shapes the labels (the fits, the choice of training questions, the sizes at which a fit is made anew) sees
+    training answers only. Bounds answers serve the certificate, the division of effort, and stopping.
+
+    Parameters
+    ----------
+    source
+        The features of the rows.
+    target, budget
+        As in the campaign: they say how effort is divided between training and bounds.
+    confidence
+        Of the certificate, over all revisions and at all times.
+    seed
+        All that is random.
+    growth
+        A revision is made when the training answers have grown by this factor.
+    uniform_share
+        Share of the training questions, after the first ones, that are drawn uniformly.
+    learner
+        Labels all rows from training answers; by default a `TransductiveLearner` on the source's features.
+    """
+
+    name = "bela"
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        confidence: float = 0.95,
+        seed: int = 0,
+        target: float | None = None,
+        budget: int | None = None,
+        growth: float = 1.4,
+        uniform_share: float = 0.2,
+        learner: Learner | None = None,
+    ) -> None:
+        if not growth > 1:
+            raise ParameterError(f"growth is a factor above 1, not {growth}")
+        self.source, self.confidence, self.seed = source, confidence, seed
+        self.target, self.budget, self.growth, self.uniform_share = target, budget, growth, uniform_share
+        n = source.n_rows
+        self._learner = learner
+        # Three streams: whoever looks at training must learn nothing about the draws, and the other way round.
+        self._training_rng = np.random.default_rng([seed, 11])
+        self._draws_rng = np.random.default_rng([seed, 12])
+        self._known = np.full(n, UNKNOWN, dtype=np.int32)
+        self._declined = np.zeros(n, dtype=bool)
+        self._open: dict[int, Role] = {}
+        self._answered: dict[int, Role] = {}  # asked by a campaign
+        self._brought: list[int] = []
+        self._drawn = np.zeros(n, dtype=bool)
+        self._picked = np.zeros(n, dtype=bool)  # for training: answered, open or declined
+        self._picks: list[int] = []  # all training questions chosen so far, in order
+        self._uniform: dict[int, bool] = {}
+        self._next_pick = 0
+        self._log: list[Draw | Asked] = []
+        self._revisions: list[Revision] = []
+        self._alpha = AlphaBudget(1 - confidence)
+        self._alphas: list[float] = []  # what each revision may spend, 0 where nothing
+        self._certified: int | None = None  # the last revision that spends: draws are for its certificate
+        self._replays: dict[int, Replay] = {}
+        self._pool: Pool | None = None
+        self._pool_of = 0  # the revision whose bins the pool has
+        self._plan: Plan | None = None
+        self._n_roles = {Role.TRAINING: 0, Role.BOUNDS: 0}
+
+    # ------------------------------------------------------------------------------------------ the protocol
+
+    @property
+    def batch(self) -> int:
+        """Training questions up to the next revision can be asked at once, draws profit from each answer."""
+        if self._wants_bounds():
+            return 1
+        return max(1, min(64, len(self._picks) - self._next_pick))
+
+    def know(self, rows: IntArray, codes: IntArray) -> None:
+        self._known[rows] = codes
+        self._picked[rows] = True
+        self._brought = [int(row) for row in rows]
+
+    def propose(self, n: int) -> Sequence[Proposal]:
+        proposals: list[Proposal] = []
+        while len(proposals) < n:
+            self._revise_if_due()
+            proposal = self._next_bounds() if self._wants_bounds() else self._next_training()
+            if proposal is None:
+                proposal = self._next_bounds()
+            if proposal is None:
+                break
+            self._open[proposal.row] = proposal.role
+            proposals.append(proposal)
+        return proposals
+
+    def observe(self, row: int, role: Role, code: int) -> None:
+        self._open.pop(row, None)
+        self._known[row] = code
+        self._answered[row] = role
+        self._n_roles[role] += 1
+        self._plan = None
+
+    def skip(self, row: int, role: Role) -> None:
+        self._open.pop(row, None)
+        self._declined[row] = True
+        self._plan = None
+
+    def retract(self, row: int, role: Role) -> None:
+        if self._declined[row]:
+            self._declined[row] = False
+        else:
+            del self._answered[row]
+            self._known[row] = UNKNOWN
+            self._n_roles[role] -= 1
+        self._open[row] = role
+        self._start_over()
+
+    def revise(self, row: int, role: Role, code: int) -> None:
+        self._known[row] = code
+        self._start_over()
+
+    def labelling(self) -> Labelling:
+        n = self.source.n_rows
+        best, right = self._best()
+        if best is None:
+            answers = self._known[self._known != UNKNOWN]
+            guess = int(np.bincount(answers).argmax()) if len(answers) else UNKNOWN
+            codes = np.where(self._known == UNKNOWN, guess, self._known)
+            return Labelling(codes=codes, leaf=np.zeros(n, dtype=np.int32), n_leaves=1)
+        codes = np.where(self._known == UNKNOWN, best.codes, self._known)
+        # A leaf is a label and a band of confidence; known rows go with the least doubtful band.
+        band = np.where(best.bin < 0, N_BINS - 1, best.bin).astype(np.int64)
+        leaves, leaf = np.unique(codes * N_BINS + band, return_inverse=True)
+        # Whatever leaf the errors are in, it has no more of them than there are.
+        unknown = np.bincount(leaf[self._known == UNKNOWN], minlength=len(leaves))
+        size = np.bincount(leaf)
+        wrong = np.minimum(n - right, unknown)
+        return Labelling(
+            codes=codes,
+            leaf=leaf.astype(np.int32),
+            n_leaves=len(leaves),
+            probability=np.where(self._known == UNKNOWN, best.confidence, 1.0),
+            leaf_lower=1.0 - wrong / size,
+        )
+
+    def certificate(self) -> Certificate:
+        n = self.source.n_rows
+        return Certificate(
+            lower=self._best()[1] / n,
+            confidence=self.confidence,
+            kind="anytime",
+            n_training=self._n_roles[Role.TRAINING],
+            n_bounds=self._n_roles[Role.BOUNDS],
+        )
+
+    def forecast(self) -> Forecast | None:
+        """Estimate the answers still needed to reach the target."""
+        if self.target is None or not self._revisions:
+            return None
+        return self._current_plan().forecast
+
+    # -------------------------------------------------------------------------------------------- training
+
+    @property
+    def learner(self) -> Learner:
+        """The learner, made when the first question is asked."""
+        if self._learner is None:
+            self._learner = TransductiveLearner(learner_features(self.source, self.seed), seed=self.seed)
+        return self._learner
+
+    def _next_training(self) -> Proposal | None:
+        """Return the next training question, None while the last ones are open or when there are no more."""
+        if self._next_pick == len(self._picks):
+            return None
+        row = self._picks[self._next_pick]
+        self._next_pick += 1
+        if self._pool is not None:
+            self._pool.remove(row)
+        self._log.append(Asked(row))
+        return Proposal(row=row, role=Role.TRAINING)
+
+    def _revise_if_due(self) -> None:
+        """When all training questions are answered, fit them and choose the next ones."""
+        while True:
+            while self._next_pick < len(self._picks) and self._drawn[self._picks[self._next_pick]]:
+                self._next_pick += 1  # drawn before, so answered before: it is training from now on, at no cost
+            if self._next_pick < len(self._picks) or self._waiting():
+                return
+            rows = [row for row in [*self._brought, *self._picks] if self._known[row] != UNKNOWN]
+            if rows and (not self._revisions or self._revisions[-1].n_training < len(rows)):
+                fit = self._make_revision(rows)
+            elif rows:
+                return
+            else:
+                fit = None
+            picks = self._first_picks() if fit is None else self._pick(fit, len(rows))
+            if not picks:
+                return
+            self._picks.extend(picks)
+            self._picked[picks] = True
+
+    def _waiting(self) -> bool:
+        return any(self._known[row] == UNKNOWN and not self._declined[row] for row in self._picks)
+
+    def _pick(self, fit: Fit, n_answers: int) -> list[int]:
+        n = max(4, math.ceil((self.growth - 1) * n_answers))
+        picked = self.learner.next_questions(
+            fit, self._picked, n, uniform_share=self.uniform_share, rng=self._training_rng
+        )
+        picks = [int(row) for row in picked.rows]
+        self._uniform.update(zip(picks, picked.uniform.tolist(), strict=True))
+        return picks
+
+    def _first_picks(self) -> list[int]:
+        if not self._picks:
+            return [int(row) for row in self.learner.first_questions()]
+        rest = np.flatnonzero(~self._picked)  # all first questions were declined: try others
+        return [int(row) for row in self._training_rng.permutation(rest)[:50]]
+
+    def _make_revision(self, rows: list[int]) -> Fit:
+        """Fit all training answers and cut all rows anew."""
+        training = np.array(rows)
+        codes = self._known[training]
+        fit = self.learner.fit(training, codes)
+        uniform = np.array([self._uniform.get(row, False) for row in rows])
+        revision = make_revision(fit, codes, uniform, int(codes.max()) + 1)
+        self._revisions.append(revision)
+        self._alphas.append(self._next_alpha())
+        if self._alphas[-1] > 0:
+            self._certified = len(self._revisions) - 1
+        if self._pool is None or self._alphas[-1] > 0:
+            self._pool = Pool(revision.bin, revision.outside & ~self._drawn & ~self._picked, N_BINS)
+            self._pool_of = len(self._revisions) - 1
+        self._plan = None
+        return fit
+
+    # ----------------------------------------------------------------------------------------------- bounds
+
+    def _next_alpha(self) -> float:
+        """Decide what the revision just made may spend of alpha: by training answers alone."""
+        size = self._revisions[-1].n_training
+        if self._certified is not None:
+            worth_it = size >= SPEND_AGAIN * self._revisions[self._certified].n_training
+        else:
+            standing = self._standing(len(self._revisions) - 1, self._alpha.left / 2, None)
+            worth_it = make_plan(standing).role is Role.BOUNDS
+        return self._alpha.spend() if worth_it else 0.0
+
+    @property
+    def _allowed(self) -> int | None:
+        """How many wrong labels the target allows."""
+        return None if self.target is None else math.floor((1 - self.target) * self.source.n_rows + 1e-9)
+
+    def _replay(self) -> Replay | None:
+        """Return the present certificate, brought up to date; None before any revision was worth one."""
+        index = self._certified
+        if index is None:
+            return None
+        if index not in self._replays:
+            self._replays[index] = Replay(index, self._revisions, self._log, self._alphas[index], self._allowed)
+        replay = self._replays[index]
+        replay.advance(self._known, self._declined)
+        return replay
+
+    def _next_bounds(self) -> Proposal | None:
+        """Draw a row for the bound."""
+        replay = self._replay()
+        if self._pool is None or not self._pool.left.any():
+            return None
+        weights = np.ones(N_BINS) if replay is None else replay.weights()
+        row = self._pool.draw(weights, self._draws_rng)
+        self._drawn[row] = True
+        self._log.append(Draw(row, self._pool_of, weights))
+        return Proposal(row=row, role=Role.BOUNDS)
+
+    def _best(self) -> tuple[Revision | None, float]:
+        """Return the revision with the best certificate, and the rows that it certifies right."""
+        n_known = int((self._known != UNKNOWN).sum())
+        if not self._revisions:
+            return None, n_known
+        self._replay()
+        best, most = self._revisions[-1], float(n_known)
+        answered = np.array([*self._brought, *self._answered], dtype=np.intp)
+        for replay in self._replays.values():
+            right = replay.right_lower(self._known, answered)
+            if right >= most:
+                best, most = replay.revision, right
+        return best, most
+
+    def _start_over(self) -> None:
+        """An answer was changed or taken back: replay all certificates."""
+        self._replays = {
+            i: Replay(i, self._revisions, self._log, self._alphas[i], self._allowed) for i in self._replays
+        }
+        for replay in self._replays.values():
+            replay.advance(self._known, self._declined)
+        self._plan = None
+
+    # ---------------------------------------------------------------------------------------- division of effort
+
+    def _current_plan(self) -> Plan:
+        if self._plan is None:
+            replay = self._replay()
+            if replay is None or self._certified is None:
+                standing = self._standing(len(self._revisions) - 1, (1 - self.confidence) / 2, None)
+            else:
+                standing = self._standing(self._certified, self._alphas[self._certified], replay)
+            self._plan = make_plan(standing)
+        return self._plan
+
+    def _standing(self, index: int, alpha: float, replay: Replay | None) -> Standing:
+        """Sum up where the campaign stands; without a replay, from training answers alone."""
+        n_trained = self._revisions[-1].n_training
+        return Standing(
+            revisions=self._revisions,
+            certified=self._revisions[index],
+            alpha=alpha,
+            n_rows=self.source.n_rows,
+            target=self.target,
+            budget=self.budget,
+            n_asked=n_trained if replay is None else len(self._answered),
+            n_trained=n_trained if replay is None else len(self._brought) + self._n_roles[Role.TRAINING],
+            n_draws=0 if replay is None else replay.n_draws,
+            bets=self._revisions[index].bets(alpha) if replay is None else replay.bets,
+        )
+
+    def _wants_bounds(self) -> bool:
+        return self._certified is not None and self._current_plan().role is Role.BOUNDS

@@ -1,0 +1,166 @@
+"""The bounds questions of a campaign: how each row was drawn, and what the draws say about a revision.
+
+The log is the only memory. A revision's certificate is the log replayed from its beginning on the rows outside the
+revision's training answers; so a new revision, an answer changed and an answer taken back are all the same to it.
+docs/guarantees.md proves that the replay is a sequence of weighted draws without replacement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bela.methods._revision import Revision
+from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A row drawn for the bound: from the bins of a revision, with these weights for the rows of each bin."""
+
+    row: int
+    revision: int
+    weights: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A row asked for training: from here on it cannot be drawn."""
+
+    row: int
+
+
+class Pool:
+    """The rows that can be drawn, by bin; drawing and removing take no time."""
+
+    def __init__(self, bin_: IntArray, drawable: BoolArray, n_bins: int) -> None:
+        self._bin = bin_
+        rows = np.flatnonzero(drawable)
+        by_bin = rows[np.argsort(bin_[rows], kind="stable")]
+        ends = np.cumsum(np.bincount(bin_[rows], minlength=n_bins))
+        self._rows = [part.copy() for part in np.split(by_bin, ends[:-1])]
+        self._left = np.array([len(part) for part in self._rows])
+        self._place = np.full(len(bin_), -1, dtype=np.int64)
+        for part in self._rows:
+            self._place[part] = np.arange(len(part))
+
+    @property
+    def left(self) -> IntArray:
+        """How many rows are left in each bin."""
+        return self._left
+
+    def draw(self, weights: FloatArray, rng: np.random.Generator) -> int:
+        """Take a row, with probability proportional to the weight of its bin."""
+        chances = np.cumsum(weights * self._left)
+        bin_ = int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
+        bin_ = min(bin_, int(np.flatnonzero(self._left)[-1]))
+        row = int(self._rows[bin_][rng.integers(self._left[bin_])])
+        self.remove(row)
+        return row
+
+    def remove(self, row: int) -> None:
+        """Take out a row if it is there."""
+        place = int(self._place[row])
+        if place < 0:
+            return
+        bin_ = int(self._bin[row])
+        last = int(self._left[bin_]) - 1
+        moved = self._rows[bin_][last]
+        self._rows[bin_][place] = moved
+        self._place[moved] = place
+        self._place[row] = -1
+        self._left[bin_] = last
+
+
+class Replay:
+    """What the log says about one revision, as far as its answers are known.
+
+    Parameters
+    ----------
+    revision, alpha
+        What is certified, and with what probability it may fail.
+    index
+        The revision's number in `revisions`.
+    revisions
+        All revisions, for the bins that older draws were made from.
+    log
+        The draws and the training questions, in the order in which they happened.
+    aim
+        The number of errors to stay below.
+    """
+
+    def __init__(
+        self, index: int, revisions: list[Revision], log: list[Draw | Asked], alpha: float, aim: int | None
+    ) -> None:
+        self.revision = revisions[index]
+        self.index, self._revisions, self._log = index, revisions, log
+        self._next = 0
+        self._drawn_from = sorted({event.revision for event in log if isinstance(event, Draw)} - {index})
+        self.bets = self.revision.bets(alpha, aim)
+        self.n_draws = 0
+        self._refined = bool(self._drawn_from)
+        if self._refined:
+            self._cut_into_cells()
+
+    def _cut_into_cells(self) -> None:
+        """Cut the population so finely that every recorded weight and today's bin are constant in a cell."""
+        rows = np.flatnonzero(self.revision.outside)
+        columns = [self._revisions[i].bin[rows] for i in self._drawn_from] + [self.revision.bin[rows]]
+        key = np.zeros(len(rows), dtype=np.int64)
+        for column in columns:
+            _, key = np.unique(key * 64 + column, return_inverse=True)
+        _, first, cell_of_row, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+        self._cell_of = np.full(len(self.revision.bin), -1, dtype=np.int64)
+        self._cell_of[rows] = cell_of_row
+        self._bins_of_cell = {
+            i: column[first] for i, column in zip([*self._drawn_from, self.index], columns, strict=True)
+        }
+        self.bets.regroup(counts, self._bins_of_cell[self.index])
+
+    def advance(self, known: IntArray, declined: BoolArray) -> None:
+        """Take in the events whose outcome is known by now, up to the first that is open."""
+        while self._next < len(self._log):
+            event = self._log[self._next]
+            row = event.row
+            if known[row] == UNKNOWN and not declined[row]:
+                return
+            if isinstance(event, Draw) and self._refined and event.revision == self.index:
+                self._back_to_bins(known, declined)
+            self._next += 1
+            if not self.revision.outside[row]:
+                continue  # among this revision's training answers: not in its population
+            wrong = bool(known[row] != self.revision.codes[row])
+            cell = int(self._cell_of[row]) if self._refined else int(self.revision.bin[row])
+            if isinstance(event, Asked):
+                self.bets.know(cell, wrong=wrong)
+            else:
+                self.n_draws += 1
+                weights = event.weights
+                if self._refined:
+                    weights = weights[self._bins_of_cell[event.revision]]
+                self.bets.observe(cell, wrong=wrong, weights=weights)
+
+    def _back_to_bins(self, known: IntArray, declined: BoolArray) -> None:
+        """All older draws are through: the cells are today's bins again."""
+        if any(isinstance(event, Draw) and event.revision != self.index for event in self._log[self._next :]):
+            return
+        left = np.bincount(self._bins_of_cell[self.index], weights=self.bets.left, minlength=len(self.revision.sizes))
+        self.bets.regroup(left.astype(np.int64))
+        self._refined = False
+
+    def weights(self) -> FloatArray:
+        """Return good weights for the next draw, one for each of today's bins."""
+        if self._refined:
+            twin = self.bets.copy()
+            left = np.bincount(self._bins_of_cell[self.index], weights=twin.left, minlength=len(self.revision.sizes))
+            twin.regroup(left.astype(np.int64))
+            return twin.weights()
+        return self.bets.weights()
+
+    def right_lower(self, known: IntArray, answered: IntArray) -> int:
+        """Bound the rows from below that are labelled right: the revision's own labels, corrected by the answers."""
+        outside, codes = self.revision.outside, self.revision.codes
+        corrected = int((outside[answered] & (known[answered] != codes[answered])).sum())
+        taken_back = self.revision.n_training - int((~outside[answered]).sum())
+        return len(outside) - max(self.bets.errors_upper - corrected, 0) - taken_back

@@ -1,0 +1,128 @@
+"""What to ask next: train further, or certify what there is? By two curves, of learning and of certifying."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bela.bounds import ErrorBets, draws_needed, level_reached, likely_shares, nats_won
+from bela.methods._revision import Revision
+from bela.records import FloatArray, Forecast, Role
+
+SPEND_AGAIN = 2.0  # a later revision is certified when it has so many times the training answers of the last that was
+_USUAL_SLOPE = 0.35  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
+_CREDIT = 0.9  # what an old draw is worth after a revision
+_STEPS = 8  # certified revisions to look ahead
+_QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of what the error may be
+_WASTE = 40  # draws until a revision that cannot be certified is given up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a campaign stands, as far as it matters for the next question."""
+
+    revisions: list[Revision]
+    certified: Revision  # the one that is certified now, or would be
+    alpha: float  # that it may spend; the next has half of it
+    n_rows: int
+    target: float | None
+    budget: int | None
+    n_asked: int = 0
+    n_trained: int = 0  # training answers by now
+    n_draws: int = 0
+    bets: ErrorBets  # what training answers, and draws if there are any, say about its errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The role of the next question, and what is to be expected."""
+
+    role: Role
+    forecast: Forecast | None
+
+
+def make_plan(standing: Standing) -> Plan:
+    """Compare certifying the present revision with training on until a later one."""
+    ahead = _Ahead(standing)
+    if standing.target is None:
+        reached = ahead.reached()
+        certify = bool(reached[0] >= reached[1:].max())
+        return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=None)
+    now, later = ahead.costs(standing.target)
+    certify = bool(now.mean() <= later.mean())
+    best = np.minimum(now if certify else later, standing.n_rows - standing.n_asked)
+    low, middle, high = (round(float(q)) for q in np.quantile(best, [0.1, 0.5, 0.9]))
+    forecast = Forecast(answers=middle, low=low, high=high)
+    return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=forecast)
+
+
+class _Ahead:
+    """The revision that is certified now and those to come: training answers, errors, draws, as the past suggests.
+
+    How many errors there are is not known: everything is computed for several quantiles of what is likely.
+    """
+
+    def __init__(self, standing: Standing) -> None:
+        self.standing = standing
+        now = standing.certified
+        self.share: FloatArray = now.sizes / max(int(now.sizes.sum()), 1)
+        sizes = now.n_training * SPEND_AGAIN ** np.arange(_STEPS)
+        least = np.array([now.n_training, *[standing.n_trained + 1] * (_STEPS - 1)])
+        self.sizes = np.minimum(np.maximum(sizes, least), standing.n_rows)
+        self.extra = np.maximum(self.sizes - standing.n_trained, 0.0)  # training answers that are yet to come
+        self.extra[0] = 0.0
+        self.factor = (self.sizes / now.n_training) ** -_slope(standing.revisions)
+        self.alpha = np.maximum(standing.alpha * np.where(np.arange(_STEPS) == 0, 1.0, 0.5), 1e-12)
+
+    def costs(self, target: float) -> tuple[FloatArray, FloatArray]:
+        """Answers still needed, for each quantile: if the present revision is certified, and if training goes on.
+
+        Whoever certifies and fails has wasted some draws, and trains on.
+        """
+        standing = self.standing
+        allowed = math.floor((1 - target) * standing.n_rows + 1e-9)
+        rest = standing.n_rows - self.sizes
+        level = (allowed + 1) / np.maximum(rest, 1.0)
+        likely = likely_shares(standing.bets, _QUANTILES)
+        by_asking = max(standing.n_rows - allowed - standing.n_asked, 0)  # with nearly all rows asked, that is enough
+        cost = np.full(len(_QUANTILES), float(by_asking))
+        later = cost
+        for step in reversed(range(_STEPS)):
+            later = cost
+            won = nats_won(standing.bets, allowed + 1 + standing.bets.found) if step == 0 else 0.0
+            guess = np.clip(likely * self.factor[step], 1e-5, 0.98)
+            levels = np.full(len(guess), level[step])
+            draws = draws_needed(self.share, guess, levels, float(self.alpha[step]), won)
+            if step:
+                draws = np.maximum(draws - _CREDIT * standing.n_draws, 0.0)
+            certified = self.extra[step] + np.minimum(draws, np.where(draws < math.inf, rest[step], math.inf))
+            cost = np.minimum(np.minimum(certified, _WASTE + later), by_asking)
+        return cost, later
+
+    def reached(self) -> FloatArray:
+        """Shares certified when the budget is used up, if training ends now, after the next revision, and so on."""
+        standing = self.standing
+        budget = 2 * max(standing.n_asked, 50) if standing.budget is None else standing.budget
+        likely = likely_shares(standing.bets, np.array([0.5]))[0]
+        reached = np.zeros(_STEPS)
+        for step in range(_STEPS):
+            left = budget - standing.n_asked - self.extra[step]
+            if left <= 0 and step:
+                break
+            draws = standing.n_draws * (1.0 if step == 0 else _CREDIT) + max(left, 0.0)
+            guess = np.clip(likely * self.factor[step], 1e-5, 0.98)
+            level = level_reached(self.share, guess, draws, float(self.alpha[step]))
+            reached[step] = 1 - level * (1 - self.sizes[step] / standing.n_rows)
+        return reached
+
+
+def _slope(revisions: list[Revision]) -> float:
+    """How fast the error falls with the training answers: the usual, bent by the last revisions."""
+    recent = revisions[-6:]
+    x = np.log([revision.n_training for revision in recent])
+    y = np.log([max(revision.error_rate, 1e-4) for revision in recent])
+    x, y = x - x.mean(), y - y.mean()
+    prior = 1.0  # weight of the usual slope, as the spread of log sizes that it would take to doubt it
+    return float(np.clip((-(x @ y) + prior * _USUAL_SLOPE) / (x @ x + prior), 0.1, 1.2))

@@ -1,0 +1,133 @@
+"""One revision of the certified method: what the training answers so far say about every row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bela.bounds import ErrorBets
+from bela.records import BoolArray, FloatArray, IntArray
+from bela.splitters import Fit
+
+N_BINS = 20
+_ENOUGH = 600  # answers from which on only the uniform ones are asked how often the labelling errs
+_ENOUGH_UNIFORM = 100
+_WEAK = 100.0  # draws that the learner's own view of its errors is worth at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """A labelling of all rows, and where it expects to be wrong. It knows training answers and nothing else.
+
+    The rows outside its training answers are its *population*, cut into bins of confidence, the least sure first;
+    `bin` is -1 for the others. `guess` is the share of errors expected in each bin; `seen` and `wrong` are the evidence
+    from answers that were drawn uniformly.
+    """
+
+    n_training: int
+    outside: BoolArray
+    codes: IntArray
+    confidence: FloatArray
+    bin: IntArray
+    sizes: IntArray
+    guess: FloatArray
+    seen: FloatArray
+    wrong: FloatArray
+
+    @property
+    def error_rate(self) -> float:
+        """The share of its population that it expects to have wrong."""
+        n = int(self.sizes.sum())
+        return float(self.guess @ self.sizes) / n if n else 0.0
+
+    def bets(self, alpha: float, aim: int | None = None) -> ErrorBets:
+        """Open the bets on its errors, with what training answers say beforehand."""
+        return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim)
+
+
+def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: int) -> Revision:
+    """Cut all rows by a fit.
+
+    Parameters
+    ----------
+    fit
+        Probabilities for all rows, from `fit.rows`.
+    answers
+        The class code of each of `fit.rows`.
+    uniform
+        Which of `fit.rows` were drawn uniformly.
+    n_classes
+        Classes that are known of.
+    """
+    n_rows = len(fit.proba)
+    codes = np.asarray(fit.classes)[fit.proba.argmax(axis=1)].astype(np.int32)
+    top = fit.proba.max(axis=1)
+    margin = _margin(fit.proba)
+    outside = np.ones(n_rows, dtype=bool)
+    outside[fit.rows] = False
+    population = np.flatnonzero(outside)
+    order = population[np.lexsort((population, margin[population]))]
+    # Fine bins where the labelling is least sure, coarse ones where it hardly errs.
+    edges = np.rint(len(order) * (np.arange(N_BINS + 1) / N_BINS) ** 2).astype(int)
+    bin_ = np.full(n_rows, -1, dtype=np.int8)
+    for i in range(N_BINS):
+        bin_[order[edges[i] : edges[i + 1]]] = i
+    sizes = np.diff(edges)
+
+    foretold = np.asarray(fit.classes)[fit.out_of_fold.argmax(axis=1)] == answers
+    judged = np.bincount(answers, minlength=n_classes)[answers] > 1  # the only one of its class cannot be foretold
+    curve = _ErrorCurve(fit.out_of_fold.max(axis=1), ~foretold, judged, uniform)
+    error = curve(top)
+    guess = np.array([error[order[edges[i] : edges[i + 1]]].mean() if sizes[i] else 0.5 for i in range(N_BINS)])
+
+    # the bin that each uniformly drawn answer would lie in, by its left-out margin
+    drawn = np.flatnonzero(uniform & judged)
+    upper = np.array([margin[order[edge - 1]] if edge else -np.inf for edge in edges[1:]])
+    places = np.minimum(np.searchsorted(upper, _margin(fit.out_of_fold[drawn])), N_BINS - 1)
+    seen = np.bincount(places, minlength=N_BINS).astype(float)
+    wrong = np.bincount(places, weights=(~foretold[drawn]).astype(float), minlength=N_BINS)
+    # What the curve says stands in for some draws more: it rests on all answers, but on left-out outcomes.
+    weak = np.clip(len(answers) / 2, 10.0, _WEAK) * sizes / max(sizes.sum(), 1)
+    return Revision(
+        n_training=len(fit.rows),
+        outside=outside,
+        codes=codes,
+        confidence=np.clip(1.0 - error, 0.0, 1.0),
+        bin=bin_,
+        sizes=sizes,
+        guess=np.clip(guess, 1e-4, 0.98),
+        seen=seen + weak,
+        wrong=wrong + weak * np.clip(guess, 0.0, 1.0),
+    )
+
+
+class _ErrorCurve:
+    """Chance of an error by the largest probability: isotonic, from answers left out."""
+
+    def __init__(self, top: FloatArray, wrong: BoolArray, judged: BoolArray, uniform: BoolArray) -> None:
+        from sklearn.isotonic import IsotonicRegression
+
+        # Answers asked because they were doubtful err more than others of the same probability. With few answers they
+        # are needed all the same; with many, the uniform ones are enough.
+        used = judged.copy()
+        if len(top) >= _ENOUGH and (judged & uniform).sum() >= _ENOUGH_UNIFORM:
+            used &= uniform
+        self._floor = 0.5 / (1.0 + used.sum())
+        self._curve: IsotonicRegression | None = None
+        if used.any():
+            self._curve = IsotonicRegression(increasing=False, y_min=0.0, y_max=1.0, out_of_bounds="clip")
+            self._curve.fit(top[used].astype(float), wrong[used].astype(float))
+
+    def __call__(self, top: FloatArray) -> FloatArray:
+        if self._curve is None:
+            return np.asarray(1.0 - top, dtype=float)
+        result: FloatArray = np.minimum(self._curve.predict(top.astype(float)) + self._floor, 1.0)
+        return result
+
+
+def _margin(proba: FloatArray) -> FloatArray:
+    if proba.shape[1] < 2:
+        return np.ones(len(proba), dtype=np.float32)
+    two = np.partition(proba, proba.shape[1] - 2, axis=1)[:, -2:]
+    return np.asarray(two[:, 1] - two[:, 0])
