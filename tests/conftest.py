@@ -3,6 +3,10 @@
 import os
 from pathlib import Path
 
+# Two test processes on two cores: threads of their own would only wait for each other.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings

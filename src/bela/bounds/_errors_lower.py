@@ -59,11 +59,11 @@ class ErrorsLower:
         if population < 1:
             raise ParameterError(f"a population has at least one row, not {population}")
         self.population, self.alpha = population, alpha
-        points = [[0], error_grid(population)]
+        points: list[IntArray] = [np.zeros(1, dtype=np.int64), error_grid(population)]
         if aim is not None:
             points.append(np.rint(aim * np.linspace(0.8, 1.0, 17)).astype(np.int64))
-        grid = np.unique(np.concatenate(points))
-        self._grid: IntArray = grid[grid < population]
+        grid: IntArray = np.unique(np.concatenate(points))
+        self._grid = grid[grid < population]
         self._threshold = math.log(1.0 / alpha) + _ROUNDING
         self._log_m: FloatArray = np.zeros((len(self._grid), len(_STAKES)))
         self._out: BoolArray = np.zeros(len(self._grid), dtype=bool)

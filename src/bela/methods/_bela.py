@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from bela.bounds import AlphaBudget
 from bela.errors import ParameterError
 from bela.features import learner_features
 from bela.methods._draws import Asked, Draw, Pool, Replay
-from bela.methods._planning import SPEND_AGAIN, Plan, Standing, make_plan
+from bela.methods._planning import SPEND_AGAIN, Plan, Standing, make_plan, next_size
 from bela.methods._revision import N_BINS, Revision, make_revision
 from bela.protocols import Source
 from bela.records import UNKNOWN, BoolArray, Certificate, Forecast, IntArray, Labelling, Proposal, Role
@@ -56,6 +57,9 @@ class Bela:
         Share of the training questions, after the first ones, that are drawn uniformly.
     learner
         Labels all rows from training answers; by default a `TransductiveLearner` on the source's features.
+    background
+        Make revisions in a thread of their own, and ask for draws meanwhile. What is asked when then depends on how
+        long a fit takes; what a revision says does not.
     """
 
     name = "bela"
@@ -71,6 +75,7 @@ class Bela:
         growth: float = 1.4,
         uniform_share: float = 0.2,
         learner: Learner | None = None,
+        background: bool = False,
     ) -> None:
         if not growth > 1:
             raise ParameterError(f"growth is a factor above 1, not {growth}")
@@ -78,6 +83,8 @@ class Bela:
         self.target, self.budget, self.growth, self.uniform_share = target, budget, growth, uniform_share
         n = source.n_rows
         self._learner = learner
+        self._background = background
+        self._fitting: Future[tuple[Fit, Revision]] | None = None
         # Three streams: whoever looks at training must learn nothing about the draws, and the other way round.
         self._training_rng = np.random.default_rng([seed, 11])
         self._draws_rng = np.random.default_rng([seed, 12])
@@ -218,28 +225,38 @@ class Bela:
     def _revise_if_due(self) -> None:
         """When all training questions are answered, fit them and choose the next ones."""
         while True:
+            if self._fitting is not None:
+                if not self._fitting.done() and self._pool is not None and self._pool.left.any():
+                    return  # draws go on meanwhile
+                done, self._fitting = self._fitting.result(), None
+                self._adopt(*done)
             while self._next_pick < len(self._picks) and self._drawn[self._picks[self._next_pick]]:
                 self._next_pick += 1  # drawn before, so answered before: it is training from now on, at no cost
             if self._next_pick < len(self._picks) or self._waiting():
                 return
             rows = [row for row in [*self._brought, *self._picks] if self._known[row] != UNKNOWN]
-            if rows and (not self._revisions or self._revisions[-1].n_training < len(rows)):
-                fit = self._make_revision(rows)
-            elif rows:
-                return
+            if not rows:
+                if not self._ask_for_training(self._first_picks()):
+                    return
+            elif self._picked.all() and self._revisions and self._revisions[-1].n_training == len(rows):
+                return  # there is nothing left to learn from
+            elif self._background:
+                executor = ThreadPoolExecutor(1, thread_name_prefix="bela-revision")
+                self._fitting = executor.submit(self._fit, rows, self._known[rows])
+                executor.shutdown(wait=False)
             else:
-                fit = None
-            picks = self._first_picks() if fit is None else self._pick(fit, len(rows))
-            if not picks:
-                return
-            self._picks.extend(picks)
-            self._picked[picks] = True
+                self._adopt(*self._fit(rows, self._known[rows]))
+
+    def _ask_for_training(self, picks: list[int]) -> bool:
+        self._picks.extend(picks)
+        self._picked[picks] = True
+        return bool(picks)
 
     def _waiting(self) -> bool:
         return any(self._known[row] == UNKNOWN and not self._declined[row] for row in self._picks)
 
     def _pick(self, fit: Fit, n_answers: int) -> list[int]:
-        n = max(4, math.ceil((self.growth - 1) * n_answers))
+        n = next_size(n_answers, self.growth) - n_answers
         picked = self.learner.next_questions(
             fit, self._picked, n, uniform_share=self.uniform_share, rng=self._training_rng
         )
@@ -253,13 +270,14 @@ class Bela:
         rest = np.flatnonzero(~self._picked)  # all first questions were declined: try others
         return [int(row) for row in self._training_rng.permutation(rest)[:50]]
 
-    def _make_revision(self, rows: list[int]) -> Fit:
-        """Fit all training answers and cut all rows anew."""
-        training = np.array(rows)
-        codes = self._known[training]
-        fit = self.learner.fit(training, codes)
+    def _fit(self, rows: list[int], codes: IntArray) -> tuple[Fit, Revision]:
+        """Fit training answers and cut all rows anew. It touches no state: it may run beside everything else."""
+        fit = self.learner.fit(np.array(rows), codes)
         uniform = np.array([self._uniform.get(row, False) for row in rows])
-        revision = make_revision(fit, codes, uniform, int(codes.max()) + 1)
+        return fit, make_revision(fit, codes, uniform, int(codes.max()) + 1)
+
+    def _adopt(self, fit: Fit, revision: Revision) -> None:
+        """Go on with a new revision and choose the training questions after it."""
         self._revisions.append(revision)
         self._alphas.append(self._next_alpha())
         if self._alphas[-1] > 0:
@@ -268,7 +286,8 @@ class Bela:
             self._pool = Pool(revision.bin, revision.outside & ~self._drawn & ~self._picked, N_BINS)
             self._pool_of = len(self._revisions) - 1
         self._plan = None
-        return fit
+        if not self._picked.all():
+            self._ask_for_training(self._pick(fit, revision.n_training))
 
     # ----------------------------------------------------------------------------------------------- bounds
 
@@ -354,6 +373,7 @@ class Bela:
             n_rows=self.source.n_rows,
             target=self.target,
             budget=self.budget,
+            growth=self.growth,
             n_asked=n_trained if replay is None else len(self._answered),
             n_trained=n_trained if replay is None else len(self._brought) + self._n_roles[Role.TRAINING],
             n_draws=0 if replay is None else replay.n_draws,

@@ -11,12 +11,13 @@ from bela.bounds import ErrorBets, draws_needed, level_reached, likely_shares, n
 from bela.methods._revision import Revision
 from bela.records import FloatArray, Forecast, Role
 
-SPEND_AGAIN = 2.0  # a later revision is certified when it has so many times the training answers of the last that was
+SPEND_AGAIN = 1.9  # a later revision is certified when it has so many times the training answers of the last that was
 _USUAL_SLOPE = 0.35  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
 _CREDIT = 0.9  # what an old draw is worth after a revision
 _STEPS = 8  # certified revisions to look ahead
 _QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of what the error may be
 _WASTE = 40  # draws until a revision that cannot be certified is given up
+_PATIENCE = 0.8  # once draws are made, training on must promise to cost less than this share of going on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,7 @@ class Standing:
     n_rows: int
     target: float | None
     budget: int | None
+    growth: float
     n_asked: int = 0
     n_trained: int = 0  # training answers by now
     n_draws: int = 0
@@ -51,7 +53,8 @@ def make_plan(standing: Standing) -> Plan:
         certify = bool(reached[0] >= reached[1:].max())
         return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=None)
     now, later = ahead.costs(standing.target)
-    certify = bool(now.mean() <= later.mean())
+    patience = _PATIENCE if standing.n_draws else 1.0
+    certify = bool(patience * now.mean() <= later.mean())
     best = np.minimum(now if certify else later, standing.n_rows - standing.n_asked)
     low, middle, high = (round(float(q)) for q in np.quantile(best, [0.1, 0.5, 0.9]))
     forecast = Forecast(answers=middle, low=low, high=high)
@@ -68,9 +71,7 @@ class _Ahead:
         self.standing = standing
         now = standing.certified
         self.share: FloatArray = now.sizes / max(int(now.sizes.sum()), 1)
-        sizes = now.n_training * SPEND_AGAIN ** np.arange(_STEPS)
-        least = np.array([now.n_training, *[standing.n_trained + 1] * (_STEPS - 1)])
-        self.sizes = np.minimum(np.maximum(sizes, least), standing.n_rows)
+        self.sizes = np.minimum(_sizes_to_certify(standing), standing.n_rows)
         self.extra = np.maximum(self.sizes - standing.n_trained, 0.0)  # training answers that are yet to come
         self.extra[0] = 0.0
         self.factor = (self.sizes / now.n_training) ** -_slope(standing.revisions)
@@ -116,6 +117,22 @@ class _Ahead:
             level = level_reached(self.share, guess, draws, float(self.alpha[step]))
             reached[step] = 1 - level * (1 - self.sizes[step] / standing.n_rows)
         return reached
+
+
+def _sizes_to_certify(standing: Standing) -> FloatArray:
+    """Return the training sizes of the revision that is certified now, and of the next ones that will be."""
+    sizes = [standing.certified.n_training]
+    size = standing.revisions[-1].n_training
+    while len(sizes) < _STEPS:
+        size = next_size(size, standing.growth)
+        if size >= SPEND_AGAIN * sizes[-1]:
+            sizes.append(size)
+    return np.array(sizes, dtype=float)
+
+
+def next_size(size: int, growth: float) -> int:
+    """Return the training size of the revision after one of this size."""
+    return size + max(4, math.ceil((growth - 1) * size))
 
 
 def _slope(revisions: list[Revision]) -> float:

@@ -1,6 +1,6 @@
 """Which rows to ask for training: first to see all of the data, then where the labels are in doubt.
 
-Nothing here knows which rows the certificate will draw, or has drawn: see DESIGN, honesty.
+Nothing here knows which rows the certificate will draw, or has drawn: docs/guarantees.md says why that matters.
 """
 
 from __future__ import annotations
