@@ -27,9 +27,11 @@ def one(data: str, method: str, seed: int, rows: int = 60_000, **options: Any) -
     whole = load_dataset(data).X
     unit = one_pass(whole)
     del whole
-    start = time.perf_counter()
+    import sklearn.svm  # noqa: F401 - what is imported once a process is no part of the method's cost
+
+    start, clock = time.process_time(), time.perf_counter()
     simulation = simulate(X, y, method=method, seed=seed, **options)
-    seconds = time.perf_counter() - start
+    seconds, clock = time.process_time() - start, time.perf_counter() - clock
     unit = (unit + one_pass(X) * 60_000 / rows) / 2  # before and after, as other processes come and go
     right, bound = simulation.asked_until(0.9, "accuracy"), simulation.asked_until(0.9, "lower")
     return {
@@ -37,7 +39,7 @@ def one(data: str, method: str, seed: int, rows: int = 60_000, **options: Any) -
         "bound 90 % after": f"{bound / rows:.1%}" if bound else "never",
         "bound above truth": f"{simulation.n_violations} of {len(simulation.trajectory)}",
         "passes": round(seconds / unit),
-        "seconds": round(seconds, 1),
+        "seconds": round(clock, 1),
         "peak MB": round(peak_mb()),
     }
 

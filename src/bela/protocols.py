@@ -84,6 +84,10 @@ class Method(Protocol):
     def batch(self) -> int:
         """How many questions it likes to ask at once."""
 
+    @property
+    def n_revisions(self) -> int:
+        """How often the labels of all rows were made anew, where that happens at certain moments; else 0."""
+
     def know(self, rows: IntArray, codes: IntArray) -> None:
         """Take in labels that the data brought with them, before the first question."""
 

@@ -50,7 +50,7 @@ def simulate(
     truth
         The true label of each row.
     every
-        Take a point each time this share of the rows has been asked.
+        Take a point each time this share of the rows has been asked, more often at the start, and after each revision.
     progress
         Called with each point.
     """
@@ -61,14 +61,17 @@ def simulate(
     step = max(1, int(every * n_rows))
     trajectory: list[Point] = []
 
-    next_point = step
+    next_point, n_revisions = 1, 0
     while campaign.stop_reason is None:
         campaign.step(oracle, min(campaign.method.batch, max(1, next_point - campaign.n_asked)))
-        if campaign.n_asked >= next_point or campaign.stop_reason is not None:
-            next_point = campaign.n_asked + step
-            trajectory.append(_measure(campaign, oracle))
-            if progress is not None:
-                progress(trajectory[-1])
+        revised = campaign.method.n_revisions > n_revisions
+        if revised or campaign.n_asked >= next_point or campaign.stop_reason is not None:
+            n_revisions = campaign.method.n_revisions
+            next_point = campaign.n_asked + max(1, min(step, campaign.n_asked // 20))
+            if campaign.n_asked and (not trajectory or campaign.n_asked > trajectory[-1].asked):
+                trajectory.append(_measure(campaign, oracle))
+                if progress is not None:
+                    progress(trajectory[-1])
     if not trajectory:
         trajectory.append(_measure(campaign, oracle))
     result = campaign.result()

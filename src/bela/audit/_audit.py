@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bela._labels import LabelCodes, is_missing
-from bela.audit._evidence import Draw, Evidence, make_plan
+from bela.audit._evidence import Draw, Evidence, UniformPlan, make_plan
 from bela.errors import DataError, ParameterError, QuestionError
 from bela.oracles import make_oracle
 from bela.records import Certificate, FloatArray, Label, Question, Role
@@ -212,9 +212,14 @@ class Audit:
     # ------------------------------------------------------------------------------------------ where it stands
 
     @property
-    def draws(self) -> tuple[Draw, ...]:
+    def draws(self) -> Sequence[Draw]:
         """All draws, the question's number being its place: what has to be recorded besides the answers."""
-        return tuple(self._draws)
+        return self._draws
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all rows are drawn with the same chance, so that the seed alone says in what order."""
+        return isinstance(self._plan, UniformPlan)
 
     @property
     def skipped(self) -> list[Question]:

@@ -16,6 +16,8 @@ from bela.records import FloatArray, IntArray
 from bela.tree import draw_order, priorities
 
 _N_BINS = 20
+_EXPECTED = 10.0  # errors that the expectation is worth
+_STEEPNESS = 6.0  # with which errors are expected to fall as scores rise
 _GRUENBAUM = 0.5 / math.e  # up to this alpha an informed prior is proven to be safe with skipped rows
 
 
@@ -102,7 +104,8 @@ class UniformEvidence:
     @property
     def errors_lower(self) -> int:
         self._look()
-        return max(self._plan.n_rows - self._right_upper, self._wrong)
+        possible = self._plan.n_rows - (self._n - self._wrong)
+        return min(max(self._plan.n_rows - self._right_upper, self._wrong), possible)
 
     def certifies(self) -> bool:
         return self._rules_out(self._plan.allowed + 1, self._wrong_or_skipped, self._plan.prior)
@@ -165,7 +168,8 @@ class ScoredEvidence:
 
     def __init__(self, plan: ScoredPlan) -> None:
         self._plan = plan
-        self._bets = ErrorBets(plan.sizes, alpha=plan.alpha, aim=plan.tuned_to)
+        seen, wrong = plan.expected
+        self._bets = ErrorBets(plan.sizes, alpha=plan.alpha, seen=seen, wrong=wrong, aim=plan.tuned_to)
         self._lower = ErrorsLower(plan.n_rows, alpha=plan.alpha, aim=plan.tuned_to)
 
     @property
@@ -211,6 +215,20 @@ class ScoredPlan:
         by_priority = draw_order(rows, seed)
         self._rows = np.split(by_priority[np.argsort(self.bin[by_priority], kind="stable")], edges[1:-1])
         self._taken: IntArray = np.zeros(_N_BINS, dtype=np.int64)
+
+    @property
+    def expected(self) -> tuple[FloatArray, FloatArray]:
+        """What is expected beforehand, as draws of each bin and those wrong: half the errors that are allowed.
+
+        Measured on made-up labels at targets of 0.95 and 0.99: a fifth fewer answers than with no expectation where
+        scores are good, hardly any more where they are useless.
+        """
+        share = self.sizes / self.n_rows
+        middle = np.cumsum(share) - 0.5 * share
+        curve = np.exp(-_STEEPNESS * np.sqrt(middle))
+        level = 0.5 * (self.tuned_to + 1) / self.n_rows
+        seen = _EXPECTED / level * share
+        return seen, seen * np.minimum(curve * (level / float(curve @ share)), 0.9)
 
     def open(self) -> ScoredEvidence:
         return ScoredEvidence(self)

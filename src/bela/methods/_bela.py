@@ -118,6 +118,11 @@ class Bela:
             return 1
         return max(1, min(64, len(self._picks) - self._next_pick))
 
+    @property
+    def n_revisions(self) -> int:
+        """How many revisions there were."""
+        return len(self._revisions)
+
     def know(self, rows: IntArray, codes: IntArray) -> None:
         self._known[rows] = codes
         self._picked[rows] = True

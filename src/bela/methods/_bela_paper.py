@@ -44,6 +44,7 @@ class BelaPaper:
 
     name = "bela-paper"
     batch = 1
+    n_revisions = 0
 
     def __init__(
         self,

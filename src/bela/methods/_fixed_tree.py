@@ -19,6 +19,8 @@ FREE, OPEN, ANSWERED, SKIPPED, DRAWN = range(5)
 class FixedTreeMethod:
     """A method that walks down a fixed tree; `_count` tells the rest of it about each answer that comes or goes."""
 
+    n_revisions = 0
+
     def __init__(self, source: Source, *, tree: str | ClusterTree, confidence: float, seed: int) -> None:
         if not 0.0 < confidence < 1.0:
             raise ParameterError(f"confidence lies strictly between 0 and 1, not {confidence}")

@@ -45,6 +45,7 @@ class HoldoutMethod:
 
     name: str
     batch = 1
+    n_revisions = 0
 
     def __init__(
         self,

@@ -36,6 +36,7 @@ class PacLabels:
     """
 
     name = "pac"
+    n_revisions = 0
 
     def __init__(
         self,
