@@ -52,6 +52,7 @@ def test_the_public_names():
         "Role",
         "Simulation",
         "StopReason",
+        "certify",
         "label",
         "simulate",
     ]

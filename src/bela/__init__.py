@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from bela.audit import certify
 from bela.campaign import Campaign, label
 from bela.errors import BelaError
 from bela.records import Certificate, Question, Result, Role, StopReason
@@ -22,6 +23,7 @@ __all__ = [
     "Role",
     "Simulation",
     "StopReason",
+    "certify",
     "label",
     "simulate",
 ]

@@ -77,7 +77,7 @@ class ErrorsLower:
     @property
     def errors_lower(self) -> int:
         """The bound on the errors of the whole population, those found included."""
-        return max(self._lower, self._found)
+        return min(max(self._lower, self._found), self._found + self.population - self._n_drawn)
 
     def observe(self, *, wrong: bool, x: float) -> None:
         """Take in the next draw; `x` is the row's chance to be drawn, times the number of rows left."""

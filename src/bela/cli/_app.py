@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from bela.cli.certify import certify
 from bela.cli.demo import demo
 from bela.cli.reproduce import reproduce
 from bela.cli.simulate import simulate
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(simulate)
 app.command()(reproduce)
+app.command()(certify)
 
 
 @app.callback(invoke_without_command=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -85,9 +86,9 @@ class Bela:
         self._learner = learner
         self._background = background
         self._fitting: Future[tuple[Fit, Revision]] | None = None
-        # Three streams: whoever looks at training must learn nothing about the draws, and the other way round.
-        self._training_rng = np.random.default_rng([seed, 11])
-        self._draws_rng = np.random.default_rng([seed, 12])
+        # Streams of their own, apart from the learner's: nothing about training may foretell a draw.
+        self._training_rng = np.random.default_rng([seed, 0, 11])
+        self._draws_rng = np.random.default_rng([seed, 0, 12])
         self._known = np.full(n, UNKNOWN, dtype=np.int32)
         self._declined = np.zeros(n, dtype=bool)
         self._open: dict[int, Role] = {}
@@ -277,9 +278,16 @@ class Bela:
 
     def _fit(self, rows: list[int], codes: IntArray) -> tuple[Fit, Revision]:
         """Fit training answers and cut all rows anew. It touches no state: it may run beside everything else."""
-        fit = self.learner.fit(np.array(rows), codes)
+        # Class codes are given in the order in which labels are first seen, bounds answers included. The learner sees
+        # them in the order in which training answers bring them, as a fit may depend on that in its last digits.
+        classes, first = np.unique(codes, return_index=True)
+        classes = classes[np.argsort(first)]
+        place = np.empty(int(codes.max()) + 1, dtype=np.int32)
+        place[classes] = np.arange(len(classes))
+        fit = self.learner.fit(np.array(rows), place[codes])
         uniform = np.array([self._uniform.get(row, False) for row in rows])
-        return fit, make_revision(fit, codes, uniform, int(codes.max()) + 1)
+        revision = make_revision(fit, place[codes], uniform, len(classes))
+        return fit, replace(revision, codes=classes[revision.codes])
 
     def _adopt(self, fit: Fit, revision: Revision) -> None:
         """Go on with a new revision and choose the training questions after it."""

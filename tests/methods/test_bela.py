@@ -1,0 +1,346 @@
+"""The laws of the certified method that hold in every run, whatever the draws."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from bela import Campaign
+from bela.methods import Bela
+from bela.methods._draws import Draw, Replay
+from bela.records import Question, Role, StopReason
+from bela.splitters import TransductiveLearner
+
+RUNS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("whole_runs.py"))))
+
+
+def start(X: np.ndarray, *, restless: bool = False, cheap: bool = True, seed: int = 0, **options: Any) -> Campaign:
+    """Begin a campaign, if wanted with the cheap learner, and with one that goes through many revisions."""
+    if cheap:
+        options["learner"] = RUNS.Nearby(X, seed)
+    with patch("bela.methods._registry.Bela", RUNS.Restless if restless else Bela):
+        return Campaign(X, seed=seed, **options)
+
+
+def answer(campaign: Campaign, label: Callable[[Question], int | None], n: int, batch: int = 1) -> None:
+    """Answer until so many answers are there; None skips."""
+    while campaign.stop_reason is None and campaign.n_asked < n:
+        for question in campaign.ask(batch):
+            said = label(question)
+            if said is None:
+                campaign.skip(question.id)
+            else:
+                campaign.tell(question.id, said)
+
+
+def right(campaign: Campaign, y: np.ndarray) -> float:
+    """The share of labels that are right."""
+    return float((campaign.result().labels == y).mean())
+
+
+def labels(campaign: Campaign) -> list[list[int]]:
+    """What each revision says about every row, by the names of the classes."""
+    return [np.array(campaign.classes)[revision.codes].tolist() for revision in campaign.method._revisions]
+
+
+@pytest.fixture(scope="module")
+def clusters() -> tuple[np.ndarray, np.ndarray]:
+    """Many classes that overlap: some are first seen by a draw."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 25, 200)
+    return rng.normal(size=(200, 4)) + 2.5 * rng.normal(size=(25, 4))[y], y
+
+
+def same_training(a: Campaign, b: Campaign) -> None:
+    """Assert that training took the same course in two campaigns, as far as both went."""
+    first, second = a.method, b.method
+    n_picks = min(len(first._picks), len(second._picks))
+    n_revisions = min(len(first._revisions), len(second._revisions))
+    assert n_revisions > 4
+    assert first._alphas[:n_revisions] == second._alphas[:n_revisions]
+    assert labels(a)[:n_revisions] == labels(b)[:n_revisions]
+    for i in range(n_revisions):
+        assert (first._revisions[i].outside == second._revisions[i].outside).all()
+        assert (first._revisions[i].bin == second._revisions[i].bin).all()
+    assert first._picks[:n_picks] == second._picks[:n_picks]
+
+
+# ------------------------------------------------------------------------------------------------------ honesty
+
+
+@pytest.mark.parametrize("cheap", [True, False])
+def test_training_does_not_see_which_rows_are_drawn(cheap, clusters):
+    """With other draws, training questions, revisions and what they spend of alpha are the same."""
+    X, y = clusters
+    campaigns = []
+    for draws in (1, 2):
+        campaign = start(X, restless=True, cheap=cheap, target=0.999, seed=3)
+        campaign.method._draws_rng = np.random.default_rng([draws, 5, 5])
+        answer(campaign, lambda question: int(y[question.row]), 170)
+        campaigns.append(campaign)
+    one, other = ({event.row for event in campaign.method._log if isinstance(event, Draw)} for campaign in campaigns)
+    assert len(one & other) < 0.9 * len(one)
+    same_training(*campaigns)
+
+
+@pytest.mark.parametrize("restless", [True, False])
+def test_training_does_not_see_what_bounds_answers_say(restless, clusters):
+    """With bounds answers of an unheard-of class, training questions, revisions and spending are the same."""
+    X, y = clusters
+    aim = {"target": 0.8} if restless else {"budget": 170}
+    honest = start(X, restless=restless, seed=4, **aim)
+    answer(honest, lambda question: int(y[question.row]), 170)
+    trained = set(honest.method._picks)
+    other = start(X, restless=restless, seed=4, **aim)
+    answer(other, lambda question: int(y[question.row]) if question.row in trained else 99, 170)
+    said = other.method._known[[event.row for event in other.method._log if isinstance(event, Draw)]]
+    assert (np.array(other.classes)[said] == 99).any()
+    same_training(honest, other)
+
+
+def test_the_draws_have_a_stream_of_their_own(monkeypatch):
+    """No fit of the learner begins with the random numbers of the draws or of the training questions."""
+    from bela.splitters import _transductive
+
+    X = np.random.default_rng(1).normal(size=(40, 3))
+    states: list[Any] = []
+    fit_kernel_ridge = _transductive.fit_kernel_ridge
+
+    def spy(features, classes, n_classes, rng):
+        states.append(rng.bit_generator.state["state"])
+        return fit_kernel_ridge(features, classes, n_classes, rng)
+
+    monkeypatch.setattr(_transductive, "fit_kernel_ridge", spy)
+    method = start(X, seed=7).method
+    learner = TransductiveLearner(X, seed=7)
+    for n in (10, 11, 12, 13):
+        learner.fit(np.arange(n), np.arange(n) % 2)
+    assert method._draws_rng.bit_generator.state["state"] not in states
+    assert method._training_rng.bit_generator.state["state"] not in states
+
+
+def test_revisions_in_the_background_say_the_same(clusters):
+    """Made in a thread of their own, revisions and training questions are the same."""
+    X, y = clusters
+    campaigns = [start(X, restless=True, target=0.999, seed=5, background=background) for background in (False, True)]
+    for campaign in campaigns:
+        answer(campaign, lambda question: int(y[question.row]), 200)
+    same_training(*campaigns)
+
+
+# ------------------------------------------------------------------------------------------- the draws and their log
+
+
+def test_a_row_picked_for_both_roles_costs_nothing_and_leaves_the_population(clusters):
+    """A drawn row that training picks is asked once; in the next revision it is training and its draw is skipped."""
+    X, y = clusters
+    campaign = start(X, restless=True, target=0.999, seed=6)
+    asked: list[tuple[int, Role]] = []
+
+    def label(question: Question) -> int:
+        asked.append((question.row, question.role))
+        return int(y[question.row])
+
+    answer(campaign, label, 200)
+    method = campaign.method
+    rows = [row for row, _ in asked]
+    assert len(set(rows)) == len(rows) == campaign.n_asked
+    last = method._revisions[-1]
+    trained = {row for row in method._picks if not last.outside[row]}
+    both = [row for row, role in asked if role is Role.BOUNDS and row in trained]
+    assert both
+    assert last.n_training == len(trained) > sum(role is Role.TRAINING for row, role in asked if row in trained)
+    for replay in method._replays.values():
+        passed = [event.row for event in method._log[: replay._next] if isinstance(event, Draw)]
+        assert replay.n_draws == int(replay.revision.outside[passed].sum())
+        assert replay.bets.population == int(replay.revision.outside.sum())
+
+
+def fresh(method: Bela) -> Replay:
+    """The present certificate, replayed from the beginning of the log."""
+    index = method._certified
+    assert index is not None
+    replay = Replay(index, method._revisions, method._log, method._alphas[index], method._allowed)
+    replay.advance(method._known, method._declined)
+    return replay
+
+
+def same_bets(live: Replay, replayed: Replay) -> None:
+    assert live.n_draws == replayed.n_draws
+    assert live.bets.errors_upper == replayed.bets.errors_upper
+    assert (live.bets.found, live.bets.n_left) == (replayed.bets.found, replayed.bets.n_left)
+    np.testing.assert_allclose(live.bets._log_m, replayed.bets._log_m, atol=1e-9)
+
+
+@pytest.mark.parametrize("batch", [1, 6])
+def test_the_certificate_is_a_function_of_the_log(batch, clusters):
+    """At every moment the live certificate is that of the log replayed from its beginning."""
+    X, y = clusters
+    campaign = start(X, restless=True, target=0.999, seed=8)
+    for n in (40, 70, 100, 150):
+        answer(campaign, lambda question: None if question.row % 9 == 0 else int(y[question.row]), n, batch)
+        live = campaign.method._replay()
+        same_bets(live, fresh(campaign.method))
+
+
+def test_changes_are_replayed(clusters):
+    """After an undo or a relabelling, of either role, the certificate is that of the log with the new answers."""
+    X, y = clusters
+    campaign = start(X, restless=True, target=0.999, seed=9)
+    for n in (60, 100, 150):
+        answer(campaign, lambda question: int(y[question.row]), n)
+        question = campaign.undo()
+        same_bets(campaign.method._replay(), fresh(campaign.method))
+        campaign.tell(question.id, int(y[question.row]))
+        same_bets(campaign.method._replay(), fresh(campaign.method))
+        for row in (question.row, int(campaign.method._picks[n % 40])):
+            campaign.relabel(row, 3)
+            same_bets(campaign.method._replay(), fresh(campaign.method))
+
+
+@pytest.mark.parametrize("restless", [False, True])
+def test_an_answer_taken_back_and_given_again_changes_nothing(restless, clusters):
+    """An undo with the same answer after it, or a relabelling and back, leaves the certificate as it was."""
+    X, y = clusters
+    campaign = start(X, restless=restless, target=0.95, seed=10)
+    for n in (45, 90, 150):
+        answer(campaign, lambda question: int(y[question.row]), n)
+        before = campaign.certificate
+        question = campaign.undo()
+        campaign.tell(question.id, int(y[question.row]))
+        assert campaign.certificate == before
+        campaign.relabel(question.row, int(y[question.row]) + 1)
+        campaign.relabel(question.row, int(y[question.row]))
+        assert campaign.certificate == before
+
+
+def test_skipped_draws_count_as_wrong_until_they_are_answered(clusters):
+    """A skip is an error found that nobody corrects; taken back and answered, it is as if it had never been."""
+    X, y = clusters
+    skipping, telling = (start(X, restless=True, target=0.999, seed=11) for _ in range(2))
+    for campaign in (skipping, telling):
+        answer(campaign, lambda question: int(y[question.row]), 60)
+        while campaign.ask()[0].role is Role.TRAINING:
+            answer(campaign, lambda question: int(y[question.row]), campaign.n_asked + 1)
+    before = fresh(telling.method).bets.found
+    question = telling.ask()[0]
+    codes = telling.method._revisions[telling.method._certified].codes
+    truly_wrong = telling.classes[codes[question.row]] != y[question.row]
+    telling.tell(question.id, int(y[question.row]))
+    skipping.skip(skipping.ask()[0].id)
+    assert fresh(telling.method).bets.found == before + truly_wrong
+    assert fresh(skipping.method).bets.found == before + 1
+    assert skipping.certificate.lower <= telling.certificate.lower
+    again = skipping.undo()
+    skipping.tell(again.id, int(y[again.row]))
+    assert skipping.certificate == telling.certificate
+
+
+def test_a_whole_batch_of_skips_does_not_end_training(blobs):
+    """When nobody answers a training question for a while, others are asked."""
+    X, y = blobs
+    campaign = start(X, restless=True, target=0.999, seed=12)
+    n_declined = 0
+
+    def label(question: Question) -> int | None:
+        nonlocal n_declined
+        if question.role is Role.TRAINING and campaign.n_asked >= 10 and n_declined < 12:
+            n_declined += 1
+            return None
+        return int(y[question.row])
+
+    answer(campaign, label, 150)
+    assert n_declined == 12
+    assert campaign.method._revisions[-1].n_training > 10
+    assert campaign.certificate.lower <= right(campaign, y)
+
+
+# ---------------------------------------------------------------------------------------------------------- alpha
+
+
+@pytest.mark.parametrize("name", ["balanced, hard target", "useless features", "many small revisions"])
+def test_no_more_than_alpha_is_spent(name):
+    """All that revisions spend adds up to less than alpha, and each replay has what its revision spends."""
+    design = RUNS.DESIGNS[name]
+    X, y = design.population(np.random.default_rng(13))
+    campaign = start(X, seed=13, confidence=0.8, **design.options)
+    answer(campaign, lambda question: int(y[question.row]), 200)
+    method = campaign.method
+    assert 0 < sum(method._alphas) <= 0.2
+    assert len(method._alphas) == len(method._revisions)
+    for index, replay in method._replays.items():
+        assert replay.bets.alpha == method._alphas[index]
+
+
+# ----------------------------------------------------------------------------------------------- data of many shapes
+
+
+def test_useless_features_are_seen_through():
+    """Where features say nothing, little more is certified than was asked, and the forecast says so early."""
+    rng = np.random.default_rng(14)
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, 5, 300)
+    campaign = start(X, cheap=False, target=0.95, seed=14)
+    answer(campaign, lambda question: int(y[question.row]), 60)
+    forecast = campaign.forecast
+    assert forecast is not None
+    assert forecast.low + 60 > 0.75 * 300
+    for n in range(80, 300, 40):
+        answer(campaign, lambda question: int(y[question.row]), n)
+        assert n / 300 <= campaign.certificate.lower + 1e-9 <= n / 300 + 0.35 * (1 - n / 300)
+    answer(campaign, lambda question: int(y[question.row]), 300)
+    assert campaign.stop_reason is StopReason.TARGET
+    assert campaign.n_asked > 0.75 * 300
+
+
+def two_classes(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    y = rng.integers(0, 2, 600)
+    return rng.normal(size=(600, 3)) + 4.0 * y[:, None], y
+
+
+def many_classes(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    y = rng.permutation(np.arange(900) % 150)
+    return rng.normal(size=(900, 10)) + 4.0 * rng.normal(size=(150, 10))[y], y
+
+
+def one_in_a_thousand(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    y = rng.permutation(np.concatenate([np.full(2, 2), np.full(2, 3), rng.integers(0, 2, 1996)]))
+    return rng.normal(size=(2000, 3)) + 5.0 * np.array([(0, 0, 0), (1, 1, 0), (0, 2, 2), (2, 0, 2)])[y], y
+
+
+@pytest.mark.parametrize(
+    ("shape", "target", "most"), [(two_classes, 0.95, 0.4), (many_classes, 0.9, 0.91), (one_in_a_thousand, 0.97, 0.2)]
+)
+def test_from_no_labels_to_the_target(shape, target, most):
+    """With 2 classes, 150 classes, classes of 0.1 %, and nothing known at first: the target is reached, and is true."""
+    X, y = shape(np.random.default_rng(15))
+    campaign = start(X, cheap=False, target=target, seed=15)
+    result = campaign.run(y)
+    assert result.stop_reason is StopReason.TARGET
+    assert result.n_asked < most * len(y)
+    assert target <= result.certificate.lower <= (result.labels == y).mean()
+
+
+@pytest.mark.parametrize("restless", [False, True])
+def test_questions_between_revisions_fit_nothing(restless, clusters):
+    """A fit is made for each revision and for nothing else, and each revision has new training answers."""
+    X, y = clusters
+    campaign = start(X, restless=restless, budget=150, seed=16)
+    learner, method = campaign.method.learner, campaign.method
+    while campaign.stop_reason is None:
+        question = campaign.ask()[0]
+        n_fits = learner.n_fits
+        campaign.ask()
+        campaign.tell(question.id, int(y[question.row]))
+        campaign.result()
+        campaign.forecast  # noqa: B018 - to look is what is tested
+        assert learner.n_fits == n_fits == len(method._revisions)
+    sizes = [revision.n_training for revision in method._revisions]
+    assert len(sizes) > 4
+    assert (np.diff(sizes) >= 4).all()

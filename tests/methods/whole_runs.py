@@ -1,0 +1,456 @@
+"""Whole campaigns of the method `bela` on populations of many shapes: was the certificate ever above the truth?
+
+The small version runs in test_bela_coverage.py, the full one with `python benchmarks/coverage.py`. Somebody looks after
+every answer, skip, undo and relabelling, and would stop at the best moment: one look above the truth fails the run.
+Most runs have cheap learners, some of them as bad as can be; a certificate needs no good one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binomtest
+
+from bela import Campaign
+from bela.methods import Bela
+from bela.methods._draws import Draw
+from bela.methods._revision import N_BINS, Revision
+from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray, Proposal, Role
+from bela.splitters import Fit, Picks
+
+Rng = np.random.Generator
+Data = tuple[npt.NDArray[np.float64], IntArray]
+
+# ---------------------------------------------------------------------------------------------------- learners
+
+
+class Nearby:
+    """Every row is labelled by the answers near it; deterministic, with left-out probabilities, in no time.
+
+    With a small `width` it memorises: an answer says nothing about any other row. A `sharpness` above 1 makes it
+    surer than it has a right to be. If it is `vain`, it says to have foretold all answers: bets on its word are high.
+    """
+
+    def __init__(
+        self,
+        X: FloatArray,
+        seed: int,
+        *,
+        width: float = 1.0,
+        sharpness: float = 1.0,
+        vain: bool = False,
+        n_first: int = 10,
+    ) -> None:
+        square = (X**2).sum(axis=1)
+        distance = np.maximum(square[:, None] + square - 2 * X @ X.T, 0.0)
+        self._near = np.exp(-distance / width) + 1e-6
+        self._first = np.random.default_rng([seed, 1, 31]).permutation(len(X))[:n_first]
+        self._sharpness, self._vain = sharpness, vain
+        self.n_fits = 0
+
+    def first_questions(self) -> IntArray:
+        return self._first
+
+    def fit(self, rows: IntArray, codes: IntArray) -> Fit:
+        self.n_fits += 1
+        classes, y = np.unique(codes, return_inverse=True)
+        votes = np.eye(len(classes))[y]
+        others = self._near[np.ix_(rows, rows)] * (1.0 - np.eye(len(rows)))
+        return Fit(
+            rows=rows,
+            classes=classes,
+            proba=self._shares(self._near[:, rows] @ votes),
+            out_of_fold=votes if self._vain else self._shares(others @ votes),
+            loss=0.0,
+            weights={},
+        )
+
+    def next_questions(self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: Rng) -> Picks:
+        rest = np.flatnonzero(~asked)
+        n_uniform = round(uniform_share * min(n, len(rest)))
+        two = np.sort(np.pad(fit.proba, ((0, 0), (1, 0))), axis=1)[rest, -2:]
+        doubtful = rest[np.argsort(two[:, 1] - two[:, 0], kind="stable")[: min(n, len(rest)) - n_uniform]]
+        uniform = rng.choice(np.setdiff1d(rest, doubtful), n_uniform, replace=False)
+        rows = np.concatenate([doubtful, uniform])
+        return Picks(rows=rows, uniform=np.arange(len(rows)) >= len(doubtful))
+
+    def _shares(self, votes: FloatArray) -> FloatArray:
+        powers: FloatArray = np.maximum(votes, 1e-9) ** self._sharpness
+        return powers / powers.sum(axis=1, keepdims=True)
+
+
+class Fickle(Nearby):
+    """A vain learner of another mind at every revision: what one gets wrong says nothing about the next."""
+
+    def __init__(self, X: FloatArray, seed: int) -> None:
+        super().__init__(X, seed, vain=True)
+        self._seed = seed
+
+    def fit(self, rows: IntArray, codes: IntArray) -> Fit:
+        fit = super().fit(rows, codes)
+        rng = np.random.default_rng([self._seed, len(rows), 32])
+        return replace(fit, proba=rng.dirichlet(np.ones(len(fit.classes)), len(fit.proba)))
+
+
+# ------------------------------------------------------------------------------------------------- populations
+
+
+def balanced(rng: Rng) -> Data:
+    """Three clusters that overlap."""
+    y = rng.integers(0, 3, 200)
+    return rng.normal(size=(200, 2)) + 2.2 * np.array([(0, 0), (1, 0), (0, 1)])[y], y
+
+
+def rare(rng: Rng) -> Data:
+    """Two large classes, one of 1 % and one of 0.2 %, in places of their own or hidden among the others."""
+    y = np.concatenate([rng.integers(0, 2, 495), np.full(4, 2), [3]])
+    X = rng.normal(size=(500, 2)) + 2.5 * np.array([(0, 0), (1, 1), (3, 0), (0, 1)])[y]
+    return X, y
+
+
+def noisy(rng: Rng) -> Data:
+    """Clusters as classes, and a quarter of the labels are anything."""
+    X, y = balanced(rng)
+    return X, np.where(rng.random(200) < 0.25, rng.integers(0, 3, 200), y)
+
+
+def useless(rng: Rng) -> Data:
+    """Features that say nothing, and classes of 60 and 40 %."""
+    return rng.normal(size=(200, 2)), (rng.random(200) < 0.4).astype(int)
+
+
+def duplicates(rng: Rng) -> Data:
+    """Twenty distinct rows, ten times each; one in eight has another label than its likes."""
+    X = np.repeat(rng.normal(size=(20, 2)), 10, axis=0)
+    y = np.repeat(rng.integers(0, 4, 20), 10)
+    return X, np.where(rng.random(200) < 0.125, rng.integers(0, 4, 200), y)
+
+
+def in_order(rng: Rng) -> Data:
+    """Rows sorted by class and, within it, the hardest last."""
+    X, y = balanced(rng)
+    middle = np.array([X[y == k].mean(axis=0) for k in range(3)])
+    order = np.lexsort((((X - middle[y]) ** 2).sum(axis=1), y))
+    return X[order], y[order]
+
+
+def many_classes(rng: Rng) -> Data:
+    """Thirty classes of about eight rows."""
+    y = rng.integers(0, 30, 240)
+    return rng.normal(size=(240, 2)) + 9.0 * rng.normal(size=(30, 2))[y], y
+
+
+def traps(rng: Rng) -> Data:
+    """A class sits in the middle of each of the others: the model errs where it is surest."""
+    y = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, 2)) + np.array([(-4, 0), (4, 0)])[y]
+    inner = ((X - np.array([(-4, 0), (4, 0)])[y]) ** 2).sum(axis=1) < 0.35
+    return X, np.where(inner & (rng.random(200) < 0.8), 2, y)
+
+
+def easy_and_hard(rng: Rng) -> Data:
+    """Two clear clusters, and between them a cloud of rows that nobody can tell apart."""
+    y = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, 2)) * 0.5 + np.array([(-6, 0), (6, 0)])[y]
+    X[:80] = rng.normal(size=(80, 2)) * 0.5
+    return X, y
+
+
+# ------------------------------------------------------------------------------------------------------ designs
+
+
+class Restless(Bela):
+    """Any division of effort is as valid: draw while luck lasts, train when it turns, certify every revision."""
+
+    def _next_alpha(self) -> float:
+        return (1 - self.confidence - sum(self._alphas)) / 2
+
+    def _wants_bounds(self) -> bool:
+        if self._certified is None:
+            return False
+        lately = [event.row for event in self._log if isinstance(event, Draw) and event.revision == self._certified]
+        codes = self._revisions[self._certified].codes
+        luck = len(lately) < 40 and all(self._known[row] == codes[row] for row in lately[-4:])
+        return luck or len(lately) < (25 if self._certified == 0 else 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """A population, a learner, and the manners of those who answer.
+
+    `skips` says which rows nobody answers, `brings` which labels are there from the start; both know all labels.
+    With `batch` questions are answered in any order. With `slips`, some answers are wrong at first and changed later,
+    and some are taken back and given again.
+    """
+
+    population: Callable[[Rng], Data]
+    learner: Callable[[FloatArray, int], Any] | None = Nearby
+    method: type[Bela] = Bela
+    options: dict[str, Any] = field(default_factory=dict)
+    skips: Callable[[Rng, FloatArray, IntArray], BoolArray] | None = None
+    brings: Callable[[Rng, FloatArray, IntArray], IntArray] | None = None
+    batch: int = 1
+    slips: bool = False
+    until: float = 0.6  # of the rows: the last answers are of no interest
+
+
+def memorising(X: FloatArray, seed: int) -> Nearby:
+    """A model that is sure of everything, and knows its answers by heart."""
+    return Nearby(X, seed, width=1e-3, sharpness=3.0)
+
+
+def overconfident(X: FloatArray, seed: int) -> Nearby:
+    """A model that is sure of everything, and says to have been right all along."""
+    return Nearby(X, seed, sharpness=6.0, vain=True)
+
+
+def hardly_answered(rng: Rng, X: FloatArray, y: IntArray) -> BoolArray:
+    """Of the rows with neighbours of another label, nine in ten are skipped."""
+    likes = np.array([(y[np.argsort(((X - x) ** 2).sum(axis=1))[1:9]] == k).mean() for x, k in zip(X, y, strict=True)])
+    result: BoolArray = (likes < 0.8) & (rng.random(len(y)) < 0.9)
+    return result
+
+
+def one_in_ten(rng: Rng, X: FloatArray, y: IntArray) -> BoolArray:
+    """Rows skipped for no reason."""
+    return np.asarray(rng.random(len(y)) < 0.1)
+
+
+def easiest(rng: Rng, X: FloatArray, y: IntArray) -> IntArray:
+    """Thirty rows that lie in the middle of their classes."""
+    middle = np.array([X[y == k].mean(axis=0) if (y == k).any() else X[0] for k in range(y.max() + 1)])
+    return np.argsort(((X - middle[y]) ** 2).sum(axis=1))[:30]
+
+
+DESIGNS = {
+    "balanced": Design(population=balanced, options={"target": 0.85}),
+    "balanced, hard target": Design(population=balanced, options={"target": 0.97}),
+    "rare classes": Design(population=rare, options={"target": 0.99}, until=0.3),
+    "noisy labels, impossible target": Design(population=noisy, options={"target": 1.0}),
+    "useless features": Design(population=useless, options={"target": 0.7}),
+    "useless features, a vain model": Design(population=useless, learner=overconfident, options={"target": 0.9}),
+    "duplicates": Design(population=duplicates, options={"target": 0.93}),
+    "sorted rows": Design(population=in_order, options={"target": 0.93}),
+    "many classes": Design(population=many_classes, options={"target": 0.9}),
+    "errors where the model is sure": Design(population=traps, learner=overconfident, options={"target": 0.9}),
+    "a model that memorises": Design(population=noisy, learner=memorising, options={"target": 0.8}),
+    "budget, no target": Design(population=balanced, options={"budget": 120}),
+    "many small revisions": Design(population=noisy, options={"target": 0.9, "growth": 1.1}),
+    "hard rows skipped": Design(population=balanced, options={"target": 0.9}, skips=hardly_answered),
+    "a tenth skipped, in grids": Design(population=balanced, options={"target": 0.9}, skips=one_in_ten, batch=9),
+    "labels brought": Design(population=noisy, options={"target": 0.85}, brings=easiest),
+    "answers taken back and changed": Design(population=balanced, options={"target": 0.93}, slips=True),
+    "restless": Design(population=balanced, method=Restless, options={"target": 0.99, "growth": 1.2}),
+    "restless, vain, a tenth skipped, in grids": Design(
+        population=noisy, learner=overconfident, method=Restless, options={"target": 0.99}, skips=one_in_ten, batch=5
+    ),
+}
+
+REAL = {
+    "own learner, balanced": Design(population=balanced, learner=None, options={"target": 0.95}),
+    "own learner, rare classes": Design(population=rare, learner=None, options={"target": 0.99}, until=0.3),
+    "own learner, noisy labels": Design(population=noisy, learner=None, options={"target": 0.85}),
+    "own learner, useless features": Design(population=useless, learner=None, options={"target": 0.7}),
+}
+
+
+# ------------------------------------------------------------------------------------------------ broken on purpose
+
+
+class Leaking(Restless):
+    """The model learns from bounds answers too, and they still count as draws."""
+
+    def _fit(self, rows: list[int], codes: IntArray) -> tuple[Fit, Revision]:
+        own = self.learner
+        drawn = np.setdiff1d(np.flatnonzero(self._drawn & (self._known != UNKNOWN)), rows)
+        self._learner = _ToldMore(own, drawn, self._known[drawn])
+        fitted = super()._fit(rows, codes)
+        self._learner = own
+        return fitted
+
+
+class _ToldMore:
+    """A learner that is given more answers than it says."""
+
+    def __init__(self, learner: Any, rows: IntArray, codes: IntArray) -> None:
+        self._learner, self._rows, self._codes = learner, rows, codes
+
+    def fit(self, rows: IntArray, codes: IntArray) -> Fit:
+        fit: Fit = self._learner.fit(np.concatenate([rows, self._rows]), np.concatenate([codes, self._codes]))
+        return replace(fit, rows=rows, out_of_fold=fit.out_of_fold[: len(rows)])
+
+
+class EasyFirst(Restless):
+    """Rows that the model is sure of are drawn more, and it is not taken into account."""
+
+    def _next_bounds(self) -> Proposal | None:
+        if self._pool is None or not self._pool.left.any():
+            return None
+        row = self._pool.draw(np.linspace(0.1, 1.0, N_BINS) ** 12, self._draws_rng)
+        self._drawn[row] = True
+        self._log.append(Draw(row, self._pool_of, np.ones(N_BINS)))
+        return Proposal(row=row, role=Role.BOUNDS)
+
+
+class WholeAlphas(Restless):
+    """Every revision may fail with all of alpha, and the best of them is reported."""
+
+    def _next_alpha(self) -> float:
+        return 1 - self.confidence
+
+
+class SkipsForgotten(Restless):
+    """Draws that nobody answered are taken out of the log."""
+
+    def skip(self, row: int, role: Role) -> None:
+        super().skip(row, role)
+        self._log[:] = [event for event in self._log if event.row != row or not isinstance(event, Draw)]
+
+
+_AT_RANDOM = {"target": 0.99, "uniform_share": 1.0}  # training leaves the hard rows to the draws
+
+BROKEN: dict[str, tuple[type[Bela], Design]] = {
+    "bounds answers leak into the model": (
+        Leaking,
+        Design(population=useless, learner=memorising, method=Restless, options={"target": 0.99}, until=0.5),
+    ),
+    "easy rows drawn more, weights ignored": (
+        EasyFirst,
+        Design(population=easy_and_hard, method=Restless, options=_AT_RANDOM, until=0.5),
+    ),
+    "no union over revisions": (
+        WholeAlphas,
+        Design(
+            population=useless, learner=Fickle, method=Restless, options={"target": 0.99, "growth": 1.15}, until=0.7
+        ),
+    ),
+    "skipped draws ignored": (
+        SkipsForgotten,
+        Design(population=easy_and_hard, method=Restless, options=_AT_RANDOM, skips=hardly_answered, until=0.5),
+    ),
+}
+"""Rules broken on purpose, each in a design where it must show; with the design's own method it must not."""
+
+DESIGNS |= {f"honest: {name}": design for name, (_, design) in BROKEN.items()}
+
+
+# --------------------------------------------------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a run: was the certificate ever above the truth, and how far did it go?"""
+
+    failed: bool
+    n_rows: int
+    n_asked: int
+    n_draws: int
+    n_revisions: int
+    n_certified: int
+    lower: float
+    right: float
+
+
+def run(design: Design, alpha: float, seed: int, method: type[Bela] | None = None) -> Outcome:
+    """Run one campaign, looking at every moment; with another `method`, to break a rule on purpose."""
+    rng = np.random.default_rng([seed, 2, 33])  # no stream of the package has three numbers
+    X, y = design.population(rng)
+    n = len(y)
+    skipped = design.skips(rng, X, y) if design.skips else np.zeros(n, dtype=bool)
+    brought = design.brings(rng, X, y) if design.brings else np.zeros(0, dtype=int)
+    options = dict(design.options)
+    if design.learner is not None:
+        options["learner"] = design.learner(X, seed)
+    with patch("bela.methods._registry.Bela", method or design.method):
+        campaign = Campaign(
+            X, confidence=1 - alpha, seed=seed, labels={int(row): int(y[row]) for row in brought}, **options
+        )
+    watch = _Watch(campaign, y)
+    slips = {int(row): int((y[row] + 1) % (y.max() + 1)) for row in np.flatnonzero(rng.random(n) < 0.1) if design.slips}
+    while campaign.stop_reason is None and watch.n_closed < design.until * n and not watch.failed:
+        questions = campaign.ask(design.batch)
+        for i in rng.permutation(len(questions)):
+            question = questions[i]
+            watch.n_closed += 1
+            if skipped[question.row]:
+                campaign.skip(question.id)
+                watch.look()
+                continue
+            watch.tell(question.id, question.row, slips.get(question.row, int(y[question.row])))
+            if design.slips:
+                _wander(watch, rng, slips)
+    labelled = campaign.method
+    assert isinstance(labelled, Bela)
+    return Outcome(
+        failed=watch.failed,
+        n_rows=n,
+        n_asked=campaign.n_asked,
+        n_draws=campaign.certificate.n_bounds,
+        n_revisions=len(labelled._revisions),
+        n_certified=sum(part > 0 for part in labelled._alphas),
+        lower=campaign.certificate.lower,
+        right=watch.right,
+    )
+
+
+class _Watch:
+    """Somebody who looks after everything that happens, and knows the truth."""
+
+    def __init__(self, campaign: Campaign, y: IntArray) -> None:
+        self.campaign, self.meant, self.truth = campaign, y, y.copy()
+        self.failed, self.right = False, 0.0
+        self.answered: list[int] = []
+        self.n_closed = 0  # questions answered or skipped
+
+    def tell(self, question: int, row: int, label: int) -> None:
+        self.truth[row] = label  # the truth is what the oracle says, as long as it says so
+        self.campaign.tell(question, label)
+        self.answered.append(row)
+        self.look()
+
+    def relabel(self, row: int, label: int) -> None:
+        self.truth[row] = label
+        self.campaign.relabel(row, label)
+        self.look()
+
+    def undo(self) -> None:
+        """Take back the last answer, look, and give it again."""
+        question = self.campaign.undo()
+        self.answered.pop()
+        self.look()
+        self.tell(question.id, question.row, int(self.truth[question.row]))
+
+    def look(self) -> None:
+        codes = self.campaign.method.labelling().codes
+        if codes[0] < 0:
+            return  # no label is known
+        self.right = float((np.array(self.campaign.classes)[codes] == self.truth).mean())
+        self.failed |= self.campaign.certificate.lower > self.right + 1e-9
+
+
+def _wander(watch: _Watch, rng: Rng, slips: dict[int, int]) -> None:
+    """Now and then take an answer back and give it again, or change one that was a slip."""
+    luck = rng.random()
+    if luck < 0.04:
+        watch.undo()
+    elif luck < 0.1:
+        slipped = [row for row in watch.answered if row in slips]
+        if slipped:
+            row = slipped[int(rng.integers(len(slipped)))]
+            del slips[row]
+            watch.relabel(row, int(watch.meant[row]))
+
+
+def refuted(n_failures: int, n_runs: int, alpha: float) -> bool:
+    """Say whether so many failures are too many for a failure probability of alpha: one in a thousand by chance."""
+    return p_value(n_failures, n_runs, alpha) < 1e-3
+
+
+def p_value(n_failures: int, n_runs: int, alpha: float) -> float:
+    """Return the chance of so many failures or more, if a run fails with probability alpha."""
+    return float(binomtest(n_failures, n_runs, alpha, alternative="greater").pvalue)
