@@ -273,7 +273,7 @@ def test_no_more_than_alpha_is_spent(name):
     campaign = start(X, seed=13, confidence=0.8, **design.options)
     answer(campaign, lambda question: int(y[question.row]), 200)
     method = campaign.method
-    assert 0 < sum(method._alphas) <= 0.2
+    assert 0 <= sum(method._alphas) <= 0.2
     assert len(method._alphas) == len(method._revisions)
     for index, replay in method._replays.items():
         assert replay.bets.alpha == method._alphas[index]

@@ -53,9 +53,10 @@ def make_plan(standing: Standing) -> Plan:
         certify = bool(reached[0] >= reached[1:].max())
         return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=None)
     now, later = ahead.costs(standing.target)
+    # Patience is with draws that lead to a certificate, not with those that are wasted before training goes on.
     patience = _PATIENCE if standing.n_draws else 1.0
-    certify = bool(patience * now.mean() <= later.mean())
-    best = np.minimum(now if certify else later, standing.n_rows - standing.n_asked)
+    certify = bool(np.minimum(patience * now, _WASTE + later).mean() <= later.mean())
+    best = np.minimum(np.minimum(now, _WASTE + later) if certify else later, standing.n_rows - standing.n_asked)
     low, middle, high = (round(float(q)) for q in np.quantile(best, [0.1, 0.5, 0.9]))
     forecast = Forecast(answers=middle, low=low, high=high)
     return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=forecast)
@@ -80,7 +81,7 @@ class _Ahead:
     def costs(self, target: float) -> tuple[FloatArray, FloatArray]:
         """Answers still needed, for each quantile: if the present revision is certified, and if training goes on.
 
-        Whoever certifies and fails has wasted some draws, and trains on.
+        The first may be infinite. Whoever certifies a later revision and fails has wasted some draws, and trains on.
         """
         standing = self.standing
         allowed = math.floor((1 - target) * standing.n_rows + 1e-9)
@@ -89,7 +90,7 @@ class _Ahead:
         likely = likely_shares(standing.bets, _QUANTILES)
         by_asking = max(standing.n_rows - allowed - standing.n_asked, 0)  # with nearly all rows asked, that is enough
         cost = np.full(len(_QUANTILES), float(by_asking))
-        later = cost
+        certified = later = cost
         for step in reversed(range(_STEPS)):
             later = cost
             won = nats_won(standing.bets, allowed + 1 + standing.bets.found) if step == 0 else 0.0
@@ -100,7 +101,7 @@ class _Ahead:
                 draws = np.maximum(draws - _CREDIT * standing.n_draws, 0.0)
             certified = self.extra[step] + np.minimum(draws, np.where(draws < math.inf, rest[step], math.inf))
             cost = np.minimum(np.minimum(certified, _WASTE + later), by_asking)
-        return cost, later
+        return certified, later
 
     def reached(self) -> FloatArray:
         """Shares certified when the budget is used up, if training ends now, after the next revision, and so on."""
