@@ -1,20 +1,58 @@
 """Every seam of the project on one page.
 
-A *source* gives the features of rows, an *oracle* their labels. A *splitter* learns from answers how to cut a
+*Records* are rows as people see them; a *source* gives their features, an *oracle* their labels. A *splitter* learns from answers how to cut a
 leaf. A *method* chooses questions and labels the rest; it sees rows as integers and labels as class codes, so
 that a campaign can deal with names, budgets and records, and a method with nothing but its mathematics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 
 from bela.records import Certificate, Forecast, IntArray, Labelling, Matrix, Proposal, Role
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 T = TypeVar("T")
+
+
+@runtime_checkable
+class Records(Protocol):
+    """The rows of a dataset as people see them: named columns of texts, numbers, images, anything."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the order of the data."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the whole content: another one when anything in the data has changed."""
+
+    @property
+    def root(self) -> Path | None:
+        """The folder that paths of images in the data start from, where there is one."""
+
+    def record(self, row: int) -> dict[str, Any]:
+        """Return one row, at once, wherever it lies."""
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Return a whole column."""
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Go through all rows in order, in blocks that fit into memory."""
+
+    def row_digests(self) -> npt.NDArray[np.uint64]:
+        """Return a digest of the content of each row."""
 
 
 @runtime_checkable
