@@ -1,8 +1,9 @@
 """Every seam of the project on one page.
 
 *Records* are rows as people see them; a *source* gives their features, an *oracle* their labels. A *splitter* learns
-leaf. A *method* chooses questions and labels the rest; it sees rows as integers and labels as class codes, so
-that a campaign can deal with names, budgets and records, and a method with nothing but its mathematics.
+from answers how to cut a leaf. A *method* chooses questions and labels the rest; it sees rows as integers and labels
+as class codes, so that a campaign can deal with names, budgets and records, and a method with nothing but its
+mathematics.
 """
 
 from __future__ import annotations
