@@ -76,6 +76,17 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class ArrayStore(Protocol):
+    """A place for arrays that took long to make; it may be emptied at any time."""
+
+    def load(self, name: str) -> list[npt.NDArray[Any]] | None:
+        """Return the arrays kept under a name, None where there are none."""
+
+    def save(self, name: str, arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Keep arrays under a name."""
+
+
+@runtime_checkable
 class Oracle(Protocol):
     """Whatever knows the labels."""
 

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from bela.bounds import AlphaBudget
 from bela.errors import ParameterError
@@ -16,7 +18,8 @@ from bela.features import learner_features
 from bela.methods._draws import Asked, Draw, Pool, Replay
 from bela.methods._planning import SPEND_AGAIN, Plan, Standing, make_plan, next_size
 from bela.methods._revision import N_BINS, Revision, make_revision
-from bela.protocols import Source
+from bela.methods._stored import digest, stored
+from bela.protocols import ArrayStore, Source
 from bela.records import UNKNOWN, BoolArray, Certificate, Forecast, IntArray, Labelling, Proposal, Role
 from bela.splitters import Fit, Picks, TransductiveLearner
 
@@ -61,6 +64,8 @@ class Bela:
     background
         Make revisions in a thread of their own, and ask for draws meanwhile. What is asked when then depends on how
         long a fit takes; what a revision says does not.
+    store
+        Keeps what a revision came to, so that a campaign that is opened again need not fit anything anew.
     """
 
     name = "bela"
@@ -77,6 +82,7 @@ class Bela:
         uniform_share: float = 0.2,
         learner: Learner | None = None,
         background: bool = False,
+        store: ArrayStore | None = None,
     ) -> None:
         if not growth > 1:
             raise ParameterError(f"growth is a factor above 1, not {growth}")
@@ -85,9 +91,9 @@ class Bela:
         n = source.n_rows
         self._learner = learner
         self._background = background
-        self._fitting: Future[tuple[Fit, Revision]] | None = None
-        # Streams of their own, apart from the learner's: nothing about training may foretell a draw.
-        self._training_rng = np.random.default_rng([seed, 0, 11])
+        self._store = store
+        self._fitting: Future[tuple[Revision, Picks]] | None = None
+        # A stream of its own, apart from the learner's: nothing about training may foretell a draw.
         self._draws_rng = np.random.default_rng([seed, 0, 12])
         self._known = np.full(n, UNKNOWN, dtype=np.int32)
         self._declined = np.zeros(n, dtype=bool)
@@ -246,12 +252,14 @@ class Bela:
                     return
             elif self._picked.all() and self._revisions and self._revisions[-1].n_training == len(rows):
                 return  # there is nothing left to learn from
-            elif self._background:
-                executor = ThreadPoolExecutor(1, thread_name_prefix="bela-revision")
-                self._fitting = executor.submit(self._fit, rows, self._known[rows])
-                executor.shutdown(wait=False)
             else:
-                self._adopt(*self._fit(rows, self._known[rows]))
+                job = partial(self._make_revision, rows, self._known[rows], self._picked.copy(), len(self._revisions))
+                if self._background:
+                    executor = ThreadPoolExecutor(1, thread_name_prefix="bela-revision")
+                    self._fitting = executor.submit(job)
+                    executor.shutdown(wait=False)
+                else:
+                    self._adopt(*job())
 
     def _ask_for_training(self, picks: list[int]) -> bool:
         self._picks.extend(picks)
@@ -261,36 +269,48 @@ class Bela:
     def _waiting(self) -> bool:
         return any(self._known[row] == UNKNOWN and not self._declined[row] for row in self._picks)
 
-    def _pick(self, fit: Fit, n_answers: int) -> list[int]:
-        n = next_size(n_answers, self.growth) - n_answers
-        picked = self.learner.next_questions(
-            fit, self._picked, n, uniform_share=self.uniform_share, rng=self._training_rng
-        )
-        picks = [int(row) for row in picked.rows]
-        self._uniform.update(zip(picks, picked.uniform.tolist(), strict=True))
-        return picks
+    def _training_rng(self, place: int) -> np.random.Generator:
+        """Return the stream that training questions are chosen by after so many revisions."""
+        return np.random.default_rng([self.seed, 0, 11, place])
 
     def _first_picks(self) -> list[int]:
         if not self._picks:
-            return [int(row) for row in self.learner.first_questions()]
+            return [int(row) for row in stored(self._store, "first", lambda: [self.learner.first_questions()])[0]]
         rest = np.flatnonzero(~self._picked)  # all first questions were declined: try others
-        return [int(row) for row in self._training_rng.permutation(rest)[:50]]
+        return [int(row) for row in self._training_rng(0).permutation(rest)[:50]]
 
-    def _fit(self, rows: list[int], codes: IntArray) -> tuple[Fit, Revision]:
-        """Fit training answers and cut all rows anew. It touches no state: it may run beside everything else."""
+    def _make_revision(
+        self, rows: list[int], codes: IntArray, picked: BoolArray, number: int
+    ) -> tuple[Revision, Picks]:
+        """Fit training answers, cut all rows anew, choose what to ask next.
+
+        It is a function of its arguments and touches no state: it may run beside everything else.
+        """
         # Class codes are given in the order in which labels are first seen, bounds answers included. The learner sees
         # them in the order in which training answers bring them, as a fit may depend on that in its last digits.
         classes, first = np.unique(codes, return_index=True)
         classes = classes[np.argsort(first)]
         place = np.empty(int(codes.max()) + 1, dtype=np.int32)
-        place[classes] = np.arange(len(classes))
-        fit = self.learner.fit(np.array(rows), place[codes])
+        place[classes] = np.arange(len(classes), dtype=np.int32)
+        answers = place[codes]
         uniform = np.array([self._uniform.get(row, False) for row in rows])
-        revision = make_revision(fit, place[codes], uniform, len(classes))
-        return fit, replace(revision, codes=classes[revision.codes])
+        n_next = 0 if picked.all() else next_size(len(rows), self.growth) - len(rows)
 
-    def _adopt(self, fit: Fit, revision: Revision) -> None:
-        """Go on with a new revision and choose the training questions after it."""
+        def make() -> list[npt.NDArray[Any]]:
+            fit = self.learner.fit(np.array(rows), answers)
+            revision = make_revision(fit, answers, uniform, len(classes))
+            picks = self.learner.next_questions(
+                fit, picked, n_next, uniform_share=self.uniform_share, rng=self._training_rng(number + 1)
+            )
+            return [*revision.to_arrays(), picks.rows, picks.uniform]
+
+        name = digest(np.array(rows), answers, uniform, np.packbits(picked), np.array([number, n_next]))
+        *arrays, next_rows, next_uniform = stored(self._store, f"revision-{number:03}-{name}", make)
+        revision = Revision.from_arrays(arrays, rows)
+        return replace(revision, codes=classes[revision.codes]), Picks(rows=next_rows, uniform=next_uniform)
+
+    def _adopt(self, revision: Revision, picks: Picks) -> None:
+        """Go on with a new revision and the training questions after it."""
         self._revisions.append(revision)
         self._alphas.append(self._next_alpha())
         if self._alphas[-1] > 0:
@@ -299,8 +319,9 @@ class Bela:
             self._pool = Pool(revision.bin, revision.outside & ~self._drawn & ~self._picked, N_BINS)
             self._pool_of = len(self._revisions) - 1
         self._plan = None
-        if not self._picked.all():
-            self._ask_for_training(self._pick(fit, revision.n_training))
+        rows = [int(row) for row in picks.rows]
+        self._uniform.update(zip(rows, picks.uniform.tolist(), strict=True))
+        self._ask_for_training(rows)
 
     # ----------------------------------------------------------------------------------------------- bounds
 

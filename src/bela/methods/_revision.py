@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bela.bounds import ErrorBets
 from bela.records import BoolArray, FloatArray, IntArray
@@ -40,6 +42,28 @@ class Revision:
         """The share of its population that it expects to have wrong."""
         n = int(self.sizes.sum())
         return float(self.guess @ self.sizes) / n if n else 0.0
+
+    def to_arrays(self) -> list[npt.NDArray[Any]]:
+        """Return what it takes to make it again, next to the training rows."""
+        return [self.codes, self.confidence, self.bin, self.sizes, self.guess, self.seen, self.wrong]
+
+    @classmethod
+    def from_arrays(cls, arrays: list[npt.NDArray[Any]], training: list[int]) -> Revision:
+        """Make a revision again."""
+        codes, confidence, bin_, sizes, guess, seen, wrong = arrays
+        outside = np.ones(len(codes), dtype=bool)
+        outside[training] = False
+        return cls(
+            n_training=len(training),
+            outside=outside,
+            codes=codes,
+            confidence=confidence,
+            bin=bin_,
+            sizes=sizes,
+            guess=guess,
+            seen=seen,
+            wrong=wrong,
+        )
 
     def bets(self, alpha: float, aim: int | None = None) -> ErrorBets:
         """Open the bets on its errors, with what training answers say beforehand."""
@@ -93,7 +117,7 @@ def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: in
         n_training=len(fit.rows),
         outside=outside,
         codes=codes,
-        confidence=np.clip(1.0 - error, 0.0, 1.0),
+        confidence=np.clip(1.0 - error, 0.0, 1.0).astype(np.float32),
         bin=bin_,
         sizes=sizes,
         guess=np.clip(guess, 1e-4, 0.98),
