@@ -7,7 +7,8 @@
     ├── DatasetNotFound    a named dataset is neither on disk nor to be downloaded
     ├── ParameterError     a parameter is outside its range
     ├── LabelError         a label outside the declared classes, or labels of mixed types
-    └── QuestionError      an unknown question or row, or a second, different answer
+    ├── QuestionError      an unknown question or row, or a second, different answer
+    └── OracleError        whatever was to answer did not: it failed, hung, or made no sense
 
 Each message is one sentence that says what is wrong, where, and what to do. The command line prints it and
 exits with status 2.
@@ -36,3 +37,7 @@ class LabelError(BelaError, ValueError):
 
 class QuestionError(BelaError, LookupError):
     """An unknown question or row, or a second, different answer."""
+
+
+class OracleError(BelaError, RuntimeError):
+    """Whatever was to answer did not: it failed, hung, or made no sense."""
