@@ -5,7 +5,9 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from bela.splitters._graph import build_graph
-from bela.splitters._neighbours import nearest
+from bela.splitters._neighbours import nearest, nearest_among
+from bela.splitters._propagation import propagate
+from bela.splitters._questions import choose_questions
 
 
 def clustered(n, d=16, seed=0):
@@ -71,3 +73,30 @@ def test_few_rows_and_copies(n):
         assert np.isfinite(graph.symmetric.data).all()
         np.testing.assert_allclose(graph.walk.sum(axis=1), 1, atol=1e-6)
         assert graph.neighbours.shape == (n, min(15, n - 1))
+
+
+def test_marks_that_rows_lean_on_are_the_nearest():
+    """Nearly all rows get their nearest marks, by cells as well."""
+    X = clustered(9_000, d=32)
+    marks = np.ascontiguousarray(X[::2])
+    found, squared = nearest_among(X, marks, 4)
+    distance, expected = NearestNeighbors(n_neighbors=4).fit(marks).kneighbors(X)
+    assert np.mean([len(set(a) & set(b)) / 4 for a, b in zip(expected, found, strict=True)]) > 0.95
+    assert np.mean(np.abs(np.sqrt(squared[:, 0]) - distance[:, 0]) < 2e-3) > 0.97
+
+
+def test_landmarks_stand_for_their_surroundings():
+    """With landmarks, a constant stays one when smoothed, a landmark is its own place, and clusters stay apart."""
+    rng = np.random.default_rng(0)
+    label = np.repeat([0, 1], 2000)
+    X = (np.array([[0, 0], [12, 0]])[label] + rng.normal(size=(4000, 2))).astype(np.float32)
+    graph = build_graph(X, most_rows=1000, n_landmarks=300)
+    assert (graph.n_rows, graph.n_places) == (4000, 300)
+    np.testing.assert_allclose(graph.smooth(np.ones((4000, 1), np.float32)), 1, atol=1e-5)
+    np.testing.assert_array_equal(graph.places(graph.landmarks), np.arange(300))
+    np.testing.assert_array_equal(label[graph.landmarks[graph.places(np.arange(4000))]], label)
+    shares, _ = propagate(graph, np.array([5, 2160]), np.array([0, 1]), 2, rng)
+    assert np.mean(shares.argmax(axis=1) == label) > 0.99
+    picks = choose_questions(np.full((4000, 2), 0.5, np.float32), np.zeros(4000, bool), graph, 40, rng=rng)
+    places = graph.places(picks.rows[~picks.uniform])
+    assert len(np.unique(places)) == len(places)

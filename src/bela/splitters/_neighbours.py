@@ -19,6 +19,7 @@ Rows = npt.NDArray[np.intp]
 EXACT_ROWS = 20_000  # beyond, a row is compared with the rows of nearby cells only
 CELL_ROWS = 300  # rows a cell, on average
 PROBED_ROWS = 9_000  # rows that a cell is compared with if there are 60,000; grows with the square root of their number
+PROBED_MARKS = 3_000  # landmarks that a cell is compared with
 BLOCK = 512
 GROUP = 64
 
@@ -39,27 +40,51 @@ def nearest(X: Floats, k: int, *, seed: int = 0, exact: bool | None = None) -> t
     """
     n = len(X)
     k = min(k, n - 1)
-    index = np.empty((n, max(k, 0)), np.intp)
-    distance = np.empty(index.shape, np.float32)
     if k <= 0:
-        return index, distance
+        return np.empty((n, 0), np.intp), np.empty((n, 0), np.float32)
+    groups: Iterator[tuple[Rows, Rows]]
     if exact if exact is not None else n <= EXACT_ROWS:
         groups = iter([(np.arange(n), np.arange(n))])
     else:
-        groups = _cells(X, k, np.random.default_rng(seed))
-    halves = np.einsum("ij,ij->i", X, X) * np.float32(-0.5)
+        groups = _cells(X, X, max(PROBED_ROWS * (n / 60_000) ** 0.5, 2 * k + 2), np.random.default_rng(seed))
+    return _search(X, X, k, groups, itself=True)
+
+
+def nearest_among(X: Floats, marks: Floats, k: int, *, seed: int = 0) -> tuple[Rows, Floats]:
+    """Return the k nearest of some marks for each row, as places in `marks`, and the squared distances.
+
+    A few rows in a hundred get a mark that is only nearly the nearest, which is good enough to lean on.
+    """
+    k = min(k, len(marks))
+    groups: Iterator[tuple[Rows, Rows]]
+    if len(marks) <= PROBED_MARKS:
+        groups = iter([(np.arange(len(X)), np.arange(len(marks)))])
+    else:
+        groups = _cells(X, marks, PROBED_MARKS, np.random.default_rng(seed))
+    return _search(X, marks, k, groups, itself=False)
+
+
+def _search(
+    X: Floats, marks: Floats, k: int, groups: Iterator[tuple[Rows, Rows]], *, itself: bool
+) -> tuple[Rows, Floats]:
+    """Compare the rows of each group with its candidates; `itself` if X and the marks are the same rows."""
+    index = np.empty((len(X), k), np.intp)
+    distance = np.empty(index.shape, np.float32)
+    halves = np.einsum("ij,ij->i", marks, marks) * np.float32(-0.5)
     for queries, candidates in groups:
-        near = X if len(candidates) == n else X[candidates]
-        itself = np.searchsorted(candidates, queries)
+        near = marks if len(candidates) == len(marks) else marks[candidates]
         for start in range(0, len(queries), BLOCK):
             rows = queries[start : start + BLOCK]
-            closeness = X[rows] @ near.T
+            block = X[rows]
+            closeness = block @ near.T
             closeness += halves[candidates]
-            closeness[np.arange(len(rows)), itself[start : start + BLOCK]] = -np.inf
+            if itself:
+                closeness[np.arange(len(rows)), np.searchsorted(candidates, rows)] = -np.inf
             place = _largest(closeness, k)
             index[rows] = candidates[place]
             found = np.take_along_axis(closeness, place, axis=1)
-            distance[rows] = np.maximum(-2 * (found + halves[rows, None]), 0)
+            norms = np.einsum("ij,ij->i", block, block)
+            distance[rows] = np.maximum(norms[:, None] - 2 * found, 0)
     return index, distance
 
 
@@ -89,25 +114,29 @@ def _top(values: Floats, k: int) -> Rows:
     return np.argpartition(values, n - k, axis=1)[:, n - k :] if k < n else np.tile(np.arange(n), (len(values), 1))
 
 
-def _cells(X: Floats, k: int, rng: np.random.Generator) -> Iterator[tuple[Rows, Rows]]:
-    """Cut the rows into cells; yield each cell's rows with the rows of the cells around it, in ascending order."""
-    n = len(X)
-    centres = cluster(X, n // CELL_ROWS, rng)
-    cell, _ = closest(X, centres)
-    order = np.argsort(cell, kind="stable")
-    edges = np.searchsorted(cell[order], np.arange(len(centres) + 1))
-    wanted = max(PROBED_ROWS * (n / 60_000) ** 0.5, 2 * k + 2)
+def _cells(X: Floats, marks: Floats, n_probed: float, rng: np.random.Generator) -> Iterator[tuple[Rows, Rows]]:
+    """Cut the space into cells; yield each cell's rows with the marks of the cells around it, in ascending order."""
+    centres = cluster(marks, len(marks) // CELL_ROWS, rng)
+    cell, _ = closest(marks, centres)
+    order, edges = _by_cell(cell, len(centres))
+    rows_order, rows_edges = (order, edges) if X is marks else _by_cell(closest(X, centres)[0], len(centres))
     sizes = np.diff(edges)
     norms = np.einsum("ij,ij->i", centres, centres)
-    for c in np.flatnonzero(sizes):
-        rows = order[edges[c] : edges[c + 1]]
+    for c in np.flatnonzero(np.diff(rows_edges)):
+        rows = rows_order[rows_edges[c] : rows_edges[c + 1]]
         # how far the cell's rows are from the other centres says more than how far the two centres are
         away = norms - 2 * (centres @ X[rows].T).T
         reach = away.mean(axis=0)
         reach[c] = -np.inf
         around = np.argsort(reach, kind="stable")
-        around = around[: int(np.searchsorted(np.cumsum(sizes[around]), wanted)) + 1]
+        around = around[: int(np.searchsorted(np.cumsum(sizes[around]), n_probed)) + 1]
         yield rows, np.sort(np.concatenate([order[edges[a] : edges[a + 1]] for a in around]))
+
+
+def _by_cell(cell: Rows, n_cells: int) -> tuple[Rows, Rows]:
+    """Return the rows in the order of their cells, and where each cell begins."""
+    order = np.argsort(cell, kind="stable")
+    return order, np.searchsorted(cell[order], np.arange(n_cells + 1))
 
 
 def cluster(X: Floats, k: int, rng: np.random.Generator, *, n_iterations: int = 6) -> Floats:

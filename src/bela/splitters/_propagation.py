@@ -37,7 +37,7 @@ def propagate(
     keys, column = np.unique(fold * n_classes + classes, return_inverse=True)
     source = np.zeros((graph.n_rows, len(keys)), np.float32)
     source[rows, column] = 1
-    mass = _spread(graph, source)
+    mass = graph.to_rows(_spread(graph, graph.to_places(source)))
     to_class = np.zeros((len(keys), n_classes), np.float32)
     to_class[np.arange(len(keys)), keys % n_classes] = 1
     counts = np.bincount(column, minlength=len(keys)).astype(np.float32)

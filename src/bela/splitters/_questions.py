@@ -112,14 +112,16 @@ def _margin(proba: Floats) -> Floats:
 
 def _pick_apart(ranked: Rows, graph: Graph, n: int) -> Rows:
     """The first n rows of a ranking that are no near neighbours; the passed-over ones if there are too few."""
-    passed = np.zeros(graph.n_rows, np.bool_)
+    passed = np.zeros(graph.n_places, np.bool_)
+    skipped = SKIPPED * graph.n_places // graph.n_rows  # a landmark stands for many rows: skip no others for it
     picked: list[int] = []
-    for row in ranked:
+    for row, place in zip(ranked, graph.places(ranked), strict=True):
         if len(picked) == n:
             break
-        if not passed[row]:
+        if not passed[place]:
             picked.append(int(row))
-            passed[graph.neighbours[row, :SKIPPED]] = True
+            passed[place] = True
+            passed[graph.neighbours[place, :skipped]] = True
     if len(picked) < n:
         picked += _first_others(ranked, picked, n - len(picked))
     return np.array(picked, np.intp)
