@@ -1,5 +1,17 @@
 """Whatever answers questions."""
 
-from bela.oracles._oracles import CallableOracle, TruthOracle, make_oracle
+from bela.oracles._command import CommandOracle
+from bela.oracles._function import FunctionOracle, load_function
+from bela.oracles._oracles import CallableOracle, TruthOracle, answers_of, make_oracle
+from bela.oracles._plain import image_path
 
-__all__ = ["CallableOracle", "TruthOracle", "make_oracle"]
+__all__ = [
+    "CallableOracle",
+    "CommandOracle",
+    "FunctionOracle",
+    "TruthOracle",
+    "answers_of",
+    "image_path",
+    "load_function",
+    "make_oracle",
+]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from bela.errors import DataError, ParameterError
+from bela.oracles._command import CommandOracle
+from bela.oracles._function import FunctionOracle
 from bela.protocols import Oracle
 from bela.records import IntArray
 
@@ -42,8 +44,23 @@ class CallableOracle:
         return list(answers)
 
 
+def answers_of(oracle: Oracle, rows: IntArray) -> Iterator[tuple[int, Any]]:
+    """Yield each row with its answer (None: skipped), as soon as the oracle gives it where it gives them one by one.
+
+    An oracle that has a method `answers` gives them in whatever order they come; others give all at once. So a caller
+    that keeps each answer as it comes loses none when the oracle fails half-way.
+    """
+    stream = getattr(oracle, "answers", None)
+    if stream is not None:
+        yield from stream(rows)
+    else:
+        yield from zip((int(row) for row in rows), oracle(rows), strict=True)
+
+
 def make_oracle(oracle: Any, n_rows: int) -> Oracle:
     """Make an oracle of an array of true labels or of a callable from an array of rows to labels."""
+    if isinstance(oracle, (CommandOracle, FunctionOracle, TruthOracle, CallableOracle)):
+        return oracle  # it checks its answers itself, and may give them one by one
     if callable(oracle):
         return CallableOracle(oracle)
     if oracle is None or isinstance(oracle, (str, bytes)):
