@@ -8,7 +8,10 @@
     ├── ParameterError     a parameter is outside its range
     ├── LabelError         a label outside the declared classes, or labels of mixed types
     ├── QuestionError      an unknown question or row, or a second, different answer
-    └── OracleError        whatever was to answer did not: it failed, hung, or made no sense
+    ├── JournalError       the record of a campaign is damaged, missing, or in use by somebody else
+    │   └── ReplayError    a campaign cannot be made again from its record as it was
+    ├── OracleError        whatever was to answer did not: it failed, hung, or made no sense
+    └── ExportError        labelled data cannot be written there: no room, no folder, something else in the way
 
 Each message is one sentence that says what is wrong, where, and what to do. The command line prints it and
 exits with status 2.
@@ -41,3 +44,21 @@ class QuestionError(BelaError, LookupError):
 
 class OracleError(BelaError, RuntimeError):
     """Whatever was to answer did not: it failed, hung, or made no sense."""
+
+
+class ExportError(BelaError):
+    """Labelled data cannot be written where they are wanted."""
+
+
+class JournalError(BelaError):
+    """The record of a campaign is damaged, missing, or in use by somebody else."""
+
+
+class ReplayError(JournalError):
+    """A campaign cannot be made again from its record as it was: another machine, another version, other data."""
+
+    def __init__(self, recorded: object, found: object) -> None:
+        super().__init__(
+            f"the campaign cannot be made again as it was recorded ({recorded} then, {found} now): it was made with "
+            "other versions of the packages, or on another kind of machine; start over with its answers as given labels"
+        )
