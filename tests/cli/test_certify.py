@@ -9,18 +9,17 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
 from bela.cli import app, main
 from bela.cli._rows import Rows
-from bela.errors import DataError
 
 RUN = CliRunner()
-COLUMNS = ("text", "kind", "score", "truth")
 
 
 def make_rows(n_rows: int = 400, every: int = 80) -> list[dict[str, str]]:
@@ -40,6 +39,10 @@ def write(path: Path, rows: list[dict[str, str]]) -> Path:
     """Write rows as the ending says."""
     if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
     else:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]), delimiter="\t" if path.suffix == ".tsv" else ",")
@@ -123,7 +126,7 @@ def test_json_and_mistakes(data: Path, tmp_path: Path) -> None:
     assert all(mistake["text"] == make_rows()[int(mistake["row"])]["text"] for mistake in mistakes)
 
 
-@pytest.mark.parametrize("ending", ["tsv", "jsonl"])
+@pytest.mark.parametrize("ending", ["tsv", "jsonl", "json", "parquet"])
 def test_every_kind_of_file_is_the_same_data(data: Path, tmp_path: Path, ending: str) -> None:
     """The same rows give the same outcome, whatever file they come from; each row reads back as it was written."""
     other = write(tmp_path / f"pets.{ending}", make_rows())
@@ -131,32 +134,7 @@ def test_every_kind_of_file_is_the_same_data(data: Path, tmp_path: Path, ending:
     for path in (data, other):
         rows = Rows(path, ["kind"])
         assert [rows[i] for i in range(rows.n_rows)] == make_rows()
-
-
-def test_parquet(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table from pyarrow is the same data, and without the package the command says what to install."""
-
-    class Table:
-        def __init__(self, rows: list[dict[str, str]]) -> None:
-            self.rows, self.num_rows, self.column_names = rows, len(rows), list(COLUMNS)
-
-        def to_pylist(self) -> list[Any]:
-            return self.rows
-
-        def slice(self, start: int, length: int) -> Table:
-            return Table(self.rows[start : start + length])
-
-        def column(self, name: str) -> Any:
-            return SimpleNamespace(to_pylist=lambda: [row[name] for row in self.rows])
-
-    expected = outcome(data, "--truth", "truth")
-    parquet = data.rename(data.with_suffix(".parquet"))
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", SimpleNamespace(read_table=lambda path: Table(make_rows())))
-    assert outcome(parquet, "--truth", "truth") == expected
-    assert Rows(parquet, ["kind"])[7] == make_rows()[7]
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(DataError, match="pip install pyarrow"):
-        Rows(parquet, ["kind"])
+        assert rows.values["kind"] == [row["kind"] for row in make_rows()]
 
 
 def test_labels_are_compared_as_text(tmp_path: Path) -> None:
@@ -421,7 +399,9 @@ def test_a_bad_option(capsys: pytest.CaptureFixture[str], data: Path, options: l
         ("void.jsonl", "", "no rows"),
         ("notes.docx", "Dear reader", "ends in none of"),
         ("latin.csv", b"a,kind\n1,\xe9\n", "UTF-8"),
-        ("mac.csv", "a,kind\r1,x\r", "cannot be read"),
+        ("open.csv", 'a,kind\n1,x\n"2,y\n', "never closed"),
+        ("quote.csv", 'a,kind\n1,"x"y\n', "line 2"),
+        ("cut.parquet", "PAR1", "cut short"),
     ],
 )
 def test_bad_files(

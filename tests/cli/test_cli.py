@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -20,7 +22,7 @@ RUN = CliRunner()
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Two clusters of 60 rows in every kind of file that needs no further package."""
+    """Two clusters of 60 rows in every kind of file."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 60)
     X = (rng.normal(size=(120, 2)) + 8 * y[:, None]).astype(np.float32)
@@ -33,6 +35,12 @@ def files(tmp_path: Path) -> Path:
     for ending, mark in (("csv", ","), ("tsv", "\t")):
         lines = [mark.join(["a", "b", "kind"]), *(mark.join(map(str, row.values())) for row in rows)]
         (tmp_path / f"table.{ending}").write_text("\n".join(lines) + "\n")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "table.parquet")
+    (tmp_path / "parts").mkdir()
+    for i, part in enumerate((rows[:50], rows[50:])):
+        pq.write_table(pa.Table.from_pylist(part), tmp_path / "parts" / f"{i}.parquet")
+    vectors = [{"vector": [row["a"], row["b"]], "kind": row["kind"]} for row in rows]
+    (tmp_path / "vectors.jsonl").write_text("".join(json.dumps(row) + "\n" for row in vectors))
     return tmp_path
 
 
@@ -92,7 +100,16 @@ def test_simulate_stops_at_the_target(files: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "truth"),
-    [("X.npy", "y.npy"), ("both.npz", "label"), ("table.csv", "kind"), ("table.tsv", "kind"), ("table.jsonl", "kind")],
+    [
+        ("X.npy", "y.npy"),
+        ("both.npz", "label"),
+        ("table.csv", "kind"),
+        ("table.tsv", "kind"),
+        ("table.jsonl", "kind"),
+        ("table.parquet", "kind"),
+        ("vectors.jsonl", "kind"),
+        ("parts", "kind"),
+    ],
 )
 def test_every_kind_of_file_is_the_same_data(files: Path, data: str, truth: str) -> None:
     """The same rows give the same outcome, whatever file they come from and whatever their labels are called."""
@@ -235,7 +252,7 @@ def test_bad_arrays(capsys: pytest.CaptureFixture[str], tmp_path: Path, X: Any, 
         ("other.csv", "a,b\n1,2\n", "it has a, b"),
         ("cut.jsonl", '{"a": 1, "kind": "x"}\n{"a": 2, "ki', "line 2"),
         ("list.jsonl", "[1, 2]\n", "line 1"),
-        ("fields.jsonl", '{"a": 1, "kind": "x"}\n{"b": 1, "kind": "x"}\n', "line 2"),
+        ("fields.jsonl", '{"a": 1, "kind": "x"}\n{"b": 1, "kind": "x"}\n', "NaN"),
         ("mixed.jsonl", '{"a": 1, "kind": "x"}\n{"a": 2, "kind": 7}\n', "mixed types"),
         ("null.jsonl", '{"a": null, "kind": "x"}\n{"a": 2, "kind": "y"}\n', "NaN"),
         ("cut.npy", "\x93NUMPY", "cut short"),

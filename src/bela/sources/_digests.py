@@ -1,0 +1,224 @@
+"""A digest of 64 bits for each row, computed for whole columns at once.
+
+Each value is mixed with where it stands (the name of its column, its place in a list, the place of eight bytes in a
+text) and the results are added up, so that the digest depends on every bit but not on how the table is cut into chunks,
+or whether texts are kept with 32-bit offsets, with 64-bit ones or in a dictionary. These digests tell rows that were
+changed from rows that were not; they are no defence against somebody who looks for a collision.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from bela.sources._arrow import plain
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+U64 = npt.NDArray[np.uint64]
+
+_BLOCK_BYTES = 4 << 20  # what is worked on at once stays in the processor's cache
+_NULL = np.uint64(0x6E756C6C)
+
+
+def digest_batch(batch: pa.RecordBatch) -> U64:
+    """Return a digest of each row."""
+    columns = zip(batch.schema.names, batch.columns, strict=True)
+    return combine(batch.num_rows, {name: digest_array(column) for name, column in columns})
+
+
+def combine(n_rows: int, columns: dict[str, U64]) -> U64:
+    """Return digests of rows from those of their values, whatever the order of the columns."""
+    total = np.zeros(n_rows, dtype=np.uint64)
+    for name, digests in columns.items():
+        total += _mix(digests ^ _seed(f"column {name}"))
+    return _mix(total)
+
+
+def digest_array(array: pa.Array) -> U64:
+    """Return a digest of each value."""
+    import pyarrow as pa
+
+    array = plain(array)
+    kind, types = array.type, pa.types
+    if types.is_null(kind):
+        return np.full(len(array), _NULL)
+    if types.is_large_string(kind) or types.is_large_binary(kind):
+        found = _digest_texts(array)
+    elif types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
+        found = _digest_numbers(array)
+    elif types.is_temporal(kind) and not types.is_interval(kind):
+        whole = array.view(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())
+        found = _digest_numbers(whole) ^ _seed(str(kind))
+    elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        found = _digest_lists(array)
+    elif types.is_struct(kind):
+        fields = array.flatten()
+        found = combine(len(array), {kind.field(i).name: digest_array(field) for i, field in enumerate(fields)})
+    else:  # decimals, maps, intervals: seldom, and all of them have an exact text
+        texts = [None if value is None else repr(value) for value in array.to_pylist()]
+        found = _digest_texts(pa.array(texts, pa.large_string())) ^ _seed(str(kind))
+    if array.null_count:
+        found[np.asarray(array.is_null())] = _NULL
+    return found
+
+
+def digest_dense(array: npt.NDArray[Any]) -> U64:
+    """Return a digest of each row of an array of numbers."""
+    n_rows = len(array)
+    row_bytes = max(1, array[:1].nbytes)
+    step = max(1, _BLOCK_BYTES // row_bytes)
+    places = _places(-(-row_bytes // 8))
+    found = np.empty(n_rows, dtype=np.uint64)
+    for i in range(0, n_rows, step):
+        block = np.ascontiguousarray(array[i : i + step])
+        block = block.astype(block.dtype.newbyteorder("<"), copy=False).reshape(len(block), -1)
+        padded = np.zeros((len(block), 8 * len(places)), dtype=np.uint8)
+        padded[:, : block.shape[1] * block.itemsize] = block.view(np.uint8)
+        found[i : i + step] = _mix(padded.view("<u8") ^ places).sum(axis=1, dtype=np.uint64)
+    kind = f"{array.dtype.newbyteorder('<').str} {array.shape[1:]}"
+    return _mix(found ^ _seed(kind))
+
+
+def digest_sparse(matrix: Any) -> U64:
+    """Return a digest of each row of a sparse matrix; zeros that are kept count for nothing."""
+    rows = sparse.csr_array(matrix, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    cells = _mix(_mix(rows.indices.astype(np.uint64) ^ _seed("place")) ^ _bits(rows.data.astype(np.float64)))
+    return _mix(_sums(cells, np.diff(rows.indptr)) ^ _seed(f"sparse {rows.shape[1]}"))
+
+
+# ------------------------------------------------------------------------------------------------------------- inside
+
+
+def _digest_numbers(array: pa.Array) -> U64:
+    import pyarrow as pa
+
+    types, kind = pa.types, array.type
+    if types.is_boolean(kind):
+        return _mix(_filled(array.cast(pa.uint8())).astype(np.uint64) ^ _seed("boolean"))
+    values = _filled(array)
+    if types.is_floating(kind):
+        return _mix(_bits(values.astype(np.float64)) ^ _seed("float"))
+    bits = values.astype(np.int64).view(np.uint64) if types.is_signed_integer(kind) else values.astype(np.uint64)
+    return _mix(bits ^ _seed("whole"))
+
+
+def _digest_texts(array: pa.Array) -> U64:
+    """Return a digest of each text, eight bytes at a time."""
+    if not len(array):
+        return np.empty(0, dtype=np.uint64)
+    offsets = np.frombuffer(array.buffers()[1], dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    data = array.buffers()[2]
+    content = np.frombuffer(b"" if data is None else data, dtype=np.uint8)
+    found = np.empty(len(array), dtype=np.uint64)
+    start = 0
+    while start < len(array):
+        end = int(np.searchsorted(offsets, offsets[start] + _BLOCK_BYTES, side="right")) - 1
+        end = min(len(array), max(start + 1, end))
+        found[start:end] = _digest_pieces(content, offsets[start : end + 1])
+        start = end
+    return found
+
+
+def _digest_pieces(content: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> U64:
+    lengths = np.diff(offsets)
+    block = np.zeros(int(offsets[-1] - offsets[0]) + 8, dtype=np.uint8)
+    block[:-8] = content[offsets[0] : offsets[-1]]
+    # A word of eight bytes from every place on: which of them are needed is chosen below.
+    words = np.ndarray(shape=(len(block) - 7,), dtype="<u8", buffer=block, strides=(1,))
+    n_words = -(-lengths // 8)
+    ends = np.cumsum(n_words)
+    place = np.arange(int(ends[-1])) - np.repeat(ends - n_words, n_words)
+    chosen = words[np.repeat(offsets[:-1] - offsets[0], n_words) + 8 * place]
+    some = n_words > 0
+    left = (lengths - 8 * (n_words - 1))[some].astype(np.uint64)  # bytes of the text in its last word: 1 to 8
+    chosen[ends[some] - 1] &= np.uint64(2**64 - 1) >> (np.uint64(64) - np.uint64(8) * left)
+    cells = _mix(chosen ^ _places(int(n_words.max(initial=0)))[place])
+    return _mix(_sums(cells, n_words) ^ _mix(lengths.astype(np.uint64) ^ _seed("text")))
+
+
+def _digest_lists(array: pa.Array) -> U64:
+    """Return a digest of each list; lists of numbers, which may be long vectors, as the rows of a matrix."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    inner = array.flatten()
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(array), 0)).astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    found = np.empty(len(lengths), dtype=np.uint64)
+    general = np.arange(len(lengths))
+    if pa.types.is_integer(inner.type) or pa.types.is_floating(inner.type):
+        holes = _sums(np.asarray(inner.is_null()).astype(np.uint64), lengths) > 0
+        values = _filled(inner)
+        for n in np.unique(lengths[~holes]):
+            which = np.flatnonzero((lengths == n) & ~holes)
+            if n == 0:
+                found[which] = _seed("empty")
+            elif len(which) == len(lengths):
+                found[which] = digest_dense(values.reshape(-1, n))
+            else:
+                found[which] = digest_dense(values[starts[which, None] + np.arange(n)])
+        general = np.flatnonzero(holes)
+        if not len(general):
+            return found
+        array = array.take(pa.array(general))
+        inner, lengths = array.flatten(), lengths[general]
+        starts = np.cumsum(lengths) - lengths
+    place = np.arange(len(inner)) - np.repeat(starts, lengths)
+    cells = _mix(digest_array(inner) ^ _places(int(lengths.max(initial=0)))[place])
+    found[general] = _mix(_sums(cells, lengths) ^ _mix(lengths.astype(np.uint64) ^ _seed("list")))
+    return found
+
+
+def _filled(array: pa.Array) -> npt.NDArray[Any]:
+    """Return numbers as an array, with 0 where there is none."""
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.fill_null(array, 0) if array.null_count else array)
+
+
+def _bits(values: npt.NDArray[np.float64]) -> U64:
+    """Return the bits of numbers, the same for every NaN."""
+    bits = np.where(np.isnan(values), np.nan, values).view(np.uint64)
+    return np.asarray(bits)
+
+
+def _sums(cells: U64, lengths: npt.NDArray[Any]) -> U64:
+    """Add up so many consecutive cells for each row."""
+    found = np.zeros(len(lengths), dtype=np.uint64)
+    some = np.flatnonzero(lengths)
+    if len(some):
+        starts = np.cumsum(lengths) - lengths
+        found[some] = np.add.reduceat(cells, starts[some])
+    return found
+
+
+def _mix(x: Any) -> U64:
+    """Make every bit depend on every other (the last step of SplitMix64)."""
+    x = np.asarray(x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = np.asarray(x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+@cache
+def _seed(name: str) -> np.uint64:
+    return np.uint64(int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()))
+
+
+def _places(n: int) -> U64:
+    """Return a number for each place, as good as random."""
+    return _mix(np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+
+
+def join(parts: Sequence[U64]) -> U64:
+    """Return digests of consecutive rows in one array."""
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
