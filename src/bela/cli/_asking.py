@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bela.cli._rows import Rows, as_text
+from bela.cli._showing import shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_LONGEST = 2000  # characters of a value that are shown
 
 
 class Key(Enum):
@@ -100,11 +99,3 @@ class Asker:
 
     def _say(self, text: str, style: str | None = None) -> None:
         self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
-
-
-def shorten(value: Any) -> str:
-    """Return a value as text that a terminal can show: not too long, and with nothing in it that steers terminals."""
-    text = "" if value is None else str(value)
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}… ({len(text):,} characters)"
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

@@ -1,0 +1,139 @@
+"""Values of any kind, shown in a terminal: nothing in them steers it, and long ones come in pages."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_LONGEST = 2000  # characters of a value that are shown where there are no pages
+_AT_ONCE = 4000  # characters that are wrapped at once: those of pages that nobody turns to are left alone
+# Invisible, and harmless: joiners make one sign of several emoji, marks and soft hyphens are in honest texts.
+_HARMLESS = frozenset("\u200b\u200c\u200d\u200e\u200f\u061c\u00ad\u2060")
+
+
+def escape(text: str) -> str:
+    r"""Return text that can be printed: what would steer the terminal, or turn the text around, is spelled out.
+
+    Examples
+    --------
+    >>> escape("red\x1b[31m\r\nalert\x07 👩‍🚀")
+    'red\\x1b[31m\nalert\\x07 👩‍🚀'
+    """
+    text = text.replace("\r\n", "\n").replace("\t", "    ")
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" or c in _HARMLESS else _spell(c) for c in text)
+
+
+def _spell(character: str) -> str:
+    if character == "\r" or unicodedata.category(character) in ("Zl", "Zp"):
+        return "\n"
+    if unicodedata.category(character) == "Zs":
+        return " "
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shorten(value: Any) -> str:
+    """Return a value as text that a terminal can show, not too long."""
+    text = "" if value is None else str(value)
+    if len(text) > _LONGEST:
+        return f"{escape(text[:_LONGEST])}… ({len(text):,} characters)"
+    return escape(text)
+
+
+def name_of(label: object, width: int = 30) -> str:
+    """Return the name of a class on one line, cut if it is wider than so many columns of the terminal."""
+    from rich.cells import cell_len, set_cell_size
+
+    text = " ".join(escape(str(label)).split()) or repr(label)
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
+
+
+def as_text(value: Any) -> str:
+    """Return a value as the text that tells a person the most about it.
+
+    Examples
+    --------
+    >>> [as_text(value) for value in ("a", 2.5, None, b"abc", ["é", 1])]
+    ['a', '2.5', '(nothing)', '(3 bytes)', '["é", 1]']
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "(nothing)"
+    if isinstance(value, (bytes, bytearray)):
+        return f"({len(value):,} bytes)"
+    if isinstance(value, Mapping) and set(value) == {"bytes", "path"}:  # a picture as Hugging Face keeps them
+        return as_text(value["path"] or value["bytes"])
+    if isinstance(value, (Mapping, list, tuple)):
+        return json.dumps(value, ensure_ascii=False, default=as_text)
+    size = getattr(value, "size", None)
+    if type(value).__module__.startswith("PIL.") and isinstance(size, tuple):
+        return f"(a picture of {size[0]} x {size[1]})"
+    return str(value)
+
+
+def record_lines(console: Console, record: Mapping[str, Any], columns: Sequence[str] | None) -> Iterator[str]:
+    """Yield the lines that show a row: short values first, so that no long text hides them, then the long ones."""
+    from rich.cells import cell_len
+
+    width = max(20, console.width - 2)
+    long: dict[str, str] = {}
+    for name in record if columns is None else columns:
+        if name in record:
+            text, title = as_text(record[name]), f"{name_of(name)}: "
+            shown = escape(text) if len(text) <= width else "\n"
+            if "\n" in shown or cell_len(title + shown) > width:
+                long[title] = text
+            else:
+                yield title + shown
+    for title, text in long.items():
+        yield title.rstrip()
+        for line in wrapped(console, text, width - 2):
+            yield f"  {line}"
+
+
+def wrapped(console: Console, text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text, no wider than the terminal, and no more of them made than are taken."""
+    from rich.text import Text
+
+    start = 0
+    while start < len(text):
+        end = min(start + _AT_ONCE, len(text))
+        if end < len(text):  # better between two words than within one
+            space = max(text.rfind(" ", start, end), text.rfind("\n", start, end))
+            end = space + 1 if space > start else end
+        for line in escape(text[start:end]).removesuffix("\n").split("\n"):
+            for part in Text(line).wrap(console, width) or [Text()]:
+                yield part.plain.rstrip()
+        start = end
+
+
+class Pager:
+    """Lines, so many at a time."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._next = next(lines, None)
+
+    @property
+    def more(self) -> bool:
+        """Whether there are lines that were not taken yet."""
+        return self._next is not None
+
+    def take(self, n: int) -> Iterator[str]:
+        """Yield the next n lines, or those that are left."""
+        while n > 0 and self._next is not None:
+            yield self._next
+            self._next = next(self._lines, None)
+            n -= 1
+
+
+def percent_floor(share: float) -> str:
+    """Return a lower bound in per cent, rounded to what it still promises."""
+    return f"{math.floor(share * 10_000 + 1e-9) / 100:.2f} %"

@@ -1,0 +1,329 @@
+"""The person in the terminal who labels: one key an answer, with the certificate always in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bela.cli._asking import Key
+from bela.cli._class_keys import ClassKeys
+from bela.cli._keyboard import BACKSPACE, ENTER, ESCAPE, OTHER, TAB, Keyboard, open_keyboard
+from bela.cli._progress import bound_word
+from bela.cli._showing import Pager, escape, name_of, percent_floor, record_lines
+from bela.errors import LabelError, QuestionError
+from bela.oracles import image_path
+from bela.records import Label, StopReason
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bela.campaign import Campaign
+    from bela.protocols import Records
+
+_COMMANDS = {"u": Key.UNDO, "U": Key.UNDO, BACKSPACE: Key.UNDO, " ": Key.SKIP, "q": Key.QUIT, "Q": Key.QUIT}
+_CLASS_LINES = 4
+_AROUND = _CLASS_LINES + 5  # lines of the screen that are not the row's
+
+
+class TerminalLabeller:
+    """Show rows to the person in the terminal, and understand which class they belong to.
+
+    In a terminal every key is an answer at once; where standard input is no terminal, every line is one, so that it
+    can be scripted. A line is a key, the name of a class, or `+` and the name of a new one.
+
+    Parameters
+    ----------
+    console
+        Where the rows are shown.
+    records
+        The data.
+    classes
+        The classes that are known.
+    shown_columns
+        The columns to show, in this order; None for all of them.
+    keyboard
+        What is typed on; None for standard input.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        records: Records,
+        classes: Iterable[Label] = (),
+        shown_columns: Sequence[str] | None = None,
+        *,
+        keyboard: Keyboard | None = None,
+    ) -> None:
+        self._console, self._records, self._columns = console, records, shown_columns
+        self._keys = ClassKeys(classes)
+        self._keyboard = open_keyboard() if keyboard is None else keyboard
+        root = records.root
+        self._root = None if root is None else Path(root).absolute()
+        if hasattr(console.file, "reconfigure"):
+            console.file.reconfigure(errors="replace")  # better a ? than no question
+
+    def __enter__(self) -> TerminalLabeller:
+        self._keyboard.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._keyboard.__exit__(*_)
+
+    def learn(self, classes: Iterable[Label], *, afresh: bool = False) -> None:
+        """Give keys to classes that have none yet, or anew to all, forgetting those that are gone."""
+        if afresh:
+            self._keys = ClassKeys(classes)
+        else:
+            self._keys.learn(classes)
+
+    def introduce(self) -> None:
+        """Say what can be typed."""
+        new = "+: type the name of another class." if self._keyboard.single else "+NAME: another class."
+        self.say(
+            "The key of a class, as shown below each row, answers.  Space: skip.  u or Backspace: undo.  "
+            f"Enter: more of a long row.  {new}  ?: help.  q: quit; every answer is kept."
+        )
+
+    def ask(self, row: int, state: str) -> Key | Label:
+        """Show a row, and return the class that it belongs to, or the wish to undo, skip or quit."""
+        pages = Pager(self._lines(row))
+        self.say("")
+        self.say(state, style="dim")
+        self._show_page(pages)
+        self._show_classes()
+        while True:
+            typed = self._read()
+            if typed is None:
+                return Key.QUIT
+            if typed == ENTER:
+                self.say("" if pages.more else "There is no more of this row.")
+                self._show_page(pages)
+            elif typed == "?":
+                self.say("")
+                self.introduce()
+                self._show_classes(everything=True)
+            else:
+                said = self._understand(typed)
+                if said is not None:
+                    return said
+
+    def choose(self, text: str, keys: Mapping[str, str]) -> str:
+        """Say something and wait for one of these keys, each of which has its explanation; "" if no key came."""
+        self.say("")
+        self.say(text, style="bold")
+        self.say("  ".join(f"{'Enter' if key == ENTER else key}: {meaning}." for key, meaning in keys.items()))
+        while True:
+            typed = self._read()
+            if typed is None:
+                return ""
+            typed = "u" if typed == BACKSPACE else typed.lower()
+            if typed in keys:
+                self.say("")
+                return typed
+            self.say("")
+
+    def say(self, text: str, style: str | None = None) -> None:
+        """Print a line of our own."""
+        self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+    # ---------------------------------------------------------------------------------------------- reading
+
+    def _read(self) -> str | None:
+        self._echo("> ")
+        try:
+            typed = self._keyboard.read()
+            while typed == OTHER:
+                typed = self._keyboard.read()
+        except KeyboardInterrupt:
+            typed = None
+        if typed is None:
+            self.say("")
+        return typed
+
+    def _understand(self, typed: str) -> Key | Label | None:
+        """Return what a key or a line means, or None, with a word of explanation, where it means nothing."""
+        if typed in _COMMANDS:
+            self.say("skipped" if typed == " " else "")
+            return _COMMANDS[typed]
+        found = self._keys.find(typed) if len(typed) == 1 else self._keys.named(typed)
+        if found is None and typed.startswith("+"):
+            name = self._read_name() if self._keyboard.single else typed[1:].strip()
+            if not name:
+                self.say("" if self._keyboard.single else "Write + and the name of the class.")
+                return None
+            try:
+                found = self._keys.make(name)
+            except LabelError as error:
+                self.say(f"{error}.")
+                return None
+        if found is None:
+            what = "There is no class with the key" if len(typed) == 1 else "There is no class named"
+            self.say(f"{what} {name_of(typed)}: ? helps.")
+            return None
+        self.say(name_of(found, 200), style="bold")
+        return found
+
+    def _read_name(self) -> str:
+        """Read the name of a class, key by key: Tab completes it, Escape gives up."""
+        from rich.cells import cell_len
+
+        name = ""
+        self._echo("class (Tab completes, Escape: none): ")
+        while True:
+            try:
+                key = self._keyboard.read()
+            except KeyboardInterrupt:
+                key = ESCAPE
+            if key in (None, ESCAPE, ENTER):
+                self._echo("\n")
+                return " ".join(name.split()) if key == ENTER else ""
+            if key == BACKSPACE:
+                width = cell_len(name[-1:])
+                self._echo("\b" * width + " " * width + "\b" * width)
+                name = name[:-1]
+            elif key == TAB:
+                completed = self._keys.complete(name)
+                self._echo("\b" * cell_len(name) + completed)
+                name = completed
+            elif key:
+                self._echo(key)
+                name += key
+
+    def _echo(self, text: str) -> None:
+        self._console.file.write(text)
+        self._console.file.flush()
+
+    # ---------------------------------------------------------------------------------------------- showing
+
+    def _lines(self, row: int) -> Iterator[str]:
+        record = {
+            name: value if (path := image_path(value, self._root)) is None else str(path)
+            for name, value in self._records.record(row).items()
+        }
+        return record_lines(self._console, record, self._columns)
+
+    def _show_page(self, pages: Pager) -> None:
+        for line in pages.take(max(5, self._console.height - _AROUND)):
+            self.say(f"  {line}")
+        if pages.more:
+            self.say("  … (Enter: more)", style="dim")
+
+    def _show_classes(self, *, everything: bool = False) -> None:
+        """Show the classes and their keys, side by side: a few lines of them, or all."""
+        from rich.cells import cell_len
+
+        if not self._keys.classes:
+            first = "press + and type the name of the first one" if self._keyboard.single else "write +NAME"
+            self.say(f"There are no classes yet: {first}.")
+            return
+        lines = [""]
+        keys = {label: key for key, label in self._keys.by_key.items()}
+        for label in self._keys.classes:
+            item = f"  {keys.get(label, '+')} {name_of(label)} "
+            if cell_len(lines[-1] + item) > self._console.width and lines[-1]:
+                lines.append("")
+            lines[-1] += item
+        for line in lines if everything else lines[:_CLASS_LINES]:
+            self.say(line, style="cyan")
+        if len(lines) > _CLASS_LINES and not everything:
+            self.say(f"  … ({len(self._keys.classes)} classes; ? shows them all)", style="dim")
+
+
+def label_in_terminal(campaign: Campaign, labeller: TerminalLabeller) -> None:
+    """Let the person in the terminal answer until a target, a budget or the data end, or until they have had enough.
+
+    When the target is reached it says so and offers to go on. Answers are told to the campaign one by one.
+    """
+    with labeller:
+        labeller.introduce()
+        going_on = False  # beyond the target
+        undone = False  # whoever takes an answer back is asked again, whatever the reason to stop
+        while True:
+            reason = campaign.stop_reason
+            going_on = going_on and reason is StopReason.TARGET  # if it is lost again, its return is news
+            questions = campaign.ask(1) if reason is None or going_on or undone else []
+            undone = False
+            if not questions:
+                choice = _at_the_end(campaign, labeller, going_on=going_on)
+                if choice == "u":
+                    undone = _undo(campaign, labeller)
+                elif choice == "g":
+                    going_on = True
+                else:
+                    return
+                continue
+            [question] = questions
+            labeller.learn(campaign.classes)
+            said = labeller.ask(question.row, describe(campaign))
+            if said is Key.QUIT:
+                return
+            if said is Key.UNDO:
+                undone = _undo(campaign, labeller)
+            elif said is Key.SKIP:
+                campaign.skip(question.id)
+            else:
+                _tell(campaign, labeller, question.id, said)
+
+
+def describe(campaign: Campaign) -> str:
+    """Say in one line where a campaign stands: answers, certificate, target, and what is still to be done."""
+    certificate, forecast = campaign.certificate, campaign.forecast
+    parts = [_count(campaign.n_asked, "answer")]
+    parts.append(f"{bound_word(certificate.kind)} {percent_floor(certificate.lower)}")
+    if campaign.target is not None:
+        parts.append(f"target {100 * campaign.target:.10g} %")
+        if forecast is not None and certificate.lower < campaign.target:
+            parts.append(f"some {forecast.answers:,} more to go ({forecast.low:,} to {forecast.high:,})")
+    if campaign.budget is not None:
+        parts.append(f"budget {campaign.budget:,}")
+    return " · ".join(parts)
+
+
+def _at_the_end(campaign: Campaign, labeller: TerminalLabeller, *, going_on: bool) -> str:
+    """Say why there is no further question, and ask what to do."""
+    certificate = campaign.certificate
+    after = f"at least {percent_floor(certificate.lower)} of the labels are right"
+    if bound_word(certificate.kind) != "bound":
+        after += f" (confidence {100 * certificate.confidence:.10g} %)"
+    after += f", after {_count(campaign.n_asked, 'answer')}."
+    choices = {"u": "take the last answer back", ENTER: "stop here", "q": "the same"}
+    if campaign.stop_reason is StopReason.TARGET and not going_on:
+        return labeller.choose(f"The target is reached: {after}", {"g": "go on for a higher share", **choices})
+    if campaign.budget is not None and campaign.n_asked >= campaign.budget:
+        return labeller.choose(f"The budget of {_count(campaign.budget, 'answer')} is used up: {after}", choices)
+    return labeller.choose(f"There is nothing left to ask: {after}", choices)
+
+
+def _tell(campaign: Campaign, labeller: TerminalLabeller, question_id: int, label: Label) -> None:
+    """Give an answer; whoever has typed a new name wants the class, also where the classes were declared."""
+    try:
+        try:
+            campaign.tell(question_id, label)
+        except LabelError:
+            if label in campaign.classes:
+                raise
+            campaign.add_class(label)
+            campaign.tell(question_id, label)
+            labeller.say("That is a new class beside the declared ones: u takes back the answer, then the class.")
+    except LabelError as error:
+        labeller.say(f"{escape(str(error))}.")
+
+
+def _undo(campaign: Campaign, labeller: TerminalLabeller) -> bool:
+    """Take back what was done last; return whether a question is open again by that."""
+    try:
+        question = campaign.undo()
+    except QuestionError as error:
+        labeller.say(f"{escape(str(error)).capitalize()}.")
+        return False
+    if question is None:
+        labeller.say("Took back the last change of a label or of the classes.")
+        labeller.learn(campaign.classes, afresh=True)
+        return False
+    labeller.say(f"Took back row {question.row}.")
+    return True
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
