@@ -18,8 +18,10 @@ from bela.protocols import Records
 RecordOf: TypeAlias = Records | Callable[[int], Mapping[str, Any]]
 
 _IMAGE_ENDINGS = frozenset({
-    ".avif", ".bmp", ".gif", ".heic", ".ico", ".jfif", ".jp2", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm",
-    ".svg", ".tga", ".tif", ".tiff", ".webp",
+    ".apng", ".avif", ".bmp", ".cur", ".dds", ".dib", ".emf", ".eps", ".fits", ".gif", ".heic", ".heif", ".icns",
+    ".ico", ".j2k", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg", ".jpx", ".jxl", ".mpo", ".pbm", ".pcx", ".pfm", ".pgm",
+    ".png", ".pnm", ".ppm", ".psd", ".qoi", ".rgb", ".sgi", ".svg", ".tga", ".tif", ".tiff", ".webp", ".wmf", ".xbm",
+    ".xpm",
 })  # fmt: skip
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
