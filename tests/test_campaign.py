@@ -203,20 +203,35 @@ def test_unknown_questions_are_refused(blobs, question_id):
 
 @pytest.mark.parametrize("row", [-1, 400, "x", None])
 def test_unknown_rows_are_refused(blobs, row):
-    """Only rows that were answered can be relabelled."""
+    """Only rows that there are can be relabelled."""
     campaign = bela.Campaign(blobs[0])
     campaign.tell(campaign.ask()[0].id, 1)
     with pytest.raises(QuestionError):
         campaign.relabel(row, 1)
 
 
-def test_a_row_that_was_not_asked_cannot_be_relabelled(blobs):
-    """Nobody knows what a volunteered label was chosen by."""
-    campaign = bela.Campaign(blobs[0])
-    question = campaign.ask()[0]
-    campaign.tell(question.id, 1)
-    with pytest.raises(QuestionError, match="not asked"):
-        campaign.relabel((question.row + 1) % 400, 1)
+def test_a_correction_that_nobody_asked_for_changes_its_row_alone(blobs):
+    """Nobody knows what a volunteered label was chosen by: it trains nothing and bounds nothing, and answers itself."""
+    X, y = blobs
+    campaigns = [bela.Campaign(X, seed=1) for _ in range(2)]
+    for campaign in campaigns:
+        for _ in range(40):
+            question = campaign.ask()[0]
+            campaign.tell(question.id, int(y[question.row]))
+    corrected, plain = campaigns
+    asked = {question.row for question in corrected._state.questions}
+    row = next(row for row in range(len(y)) if row not in asked)
+    corrected.relabel(row, 7)
+    assert corrected.certificate == plain.certificate
+    assert corrected.result().labels[row] == 7
+    assert (np.delete(corrected.result().labels, row) == np.delete(plain.result().labels, row)).all()
+    corrected.undo()
+    assert corrected.result().labels[row] == plain.result().labels[row]
+    for other in range(len(y)):
+        if other not in asked:
+            corrected.relabel(other, int(y[other]))
+    assert not corrected.ask()
+    assert corrected.stop_reason is bela.StopReason.EXHAUSTED
 
 
 def test_no_result_before_the_first_answer(blobs):

@@ -15,6 +15,8 @@ from bela.records import IntArray, Label
 class LabelCodes:
     """Give each label a code, in the order in which they are first seen.
 
+    A code stays with its class for good: classes may be renamed, and may go out of use when they are merged.
+
     Parameters
     ----------
     classes
@@ -29,36 +31,83 @@ class LabelCodes:
 
     def __init__(self, classes: Iterable[Label] | None = None) -> None:
         self._codes: dict[Label, int] = {}
+        self._names: list[Label] = []  # by code, those out of use included
         self._kind: type | None = None
-        self._closed = False
+        self.closed = False
         for label in classes or ():
             self.encode(label)
-        self._closed = classes is not None
+        self.closed = classes is not None
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        return tuple(self._codes)
+        """The name of each code."""
+        return tuple(self._names)
 
-    def encode(self, label: Any) -> int:
-        """Return the code of a label, a new one if it has not been seen."""
+    @property
+    def names(self) -> tuple[Label, ...]:
+        """The classes in use, in the order of their codes."""
+        return tuple(sorted(self._codes, key=lambda label: self._codes[label]))
+
+    def normal(self, label: Any) -> Label:
+        """Return a label as it is kept: a plain string, integer or boolean, of the type of the others."""
         if isinstance(label, np.generic):
             label = label.item()
         if type(label) is float and label.is_integer():
             label = int(label)  # integers that went through a float column
-        code = self._codes.get(label) if type(label) is self._kind else None
-        if code is not None:
-            return code
+        if type(label) is str and self._kind in (None, str):
+            try:
+                label.encode()
+            except UnicodeEncodeError:
+                raise LabelError(f"a label is made of characters, which {label!r} is not") from None
         if type(label) not in (str, int, bool):
             raise LabelError(f"a label is a string, an integer or a boolean, not {label!r}")
         if self._kind is not None and type(label) is not self._kind:
             raise LabelError(
                 f"labels are all of one type: {label!r} is a {type(label).__name__}, "
-                f"{self.classes[0]!r} before it a {self._kind.__name__}"
+                f"{self._names[0]!r} before it a {self._kind.__name__}"
             )
-        if self._closed:
-            raise LabelError(f"{label!r} is not one of the declared classes: {', '.join(map(str, self.classes))}")
-        self._kind = type(label)
-        return self._codes.setdefault(label, len(self._codes))
+        named: Label = label
+        return named
+
+    def find(self, label: Any) -> int | None:
+        """Return the code of a label, None if there is no such class."""
+        return self._codes.get(self.normal(label))
+
+    def check(self, label: Any) -> Label:
+        """Return a label as it is kept, if it may be given."""
+        code = self._codes.get(label) if type(label) is self._kind else None
+        if code is not None:
+            return self._names[code]
+        normal = self.normal(label)
+        if self.closed and normal not in self._codes:
+            raise LabelError(f"{normal!r} is not one of the declared classes: {', '.join(map(str, self.names))}")
+        return normal
+
+    def encode(self, label: Any) -> int:
+        """Return the code of a label, a new one if it has not been seen."""
+        code = self._codes.get(label) if type(label) is self._kind else None
+        return self.add(self.check(label)) if code is None else code
+
+    def add(self, label: Label) -> int:
+        """Return the code of a label, a new one if it has none, declared or not."""
+        if label not in self._codes:
+            self._kind = type(label)
+            self._codes[label] = len(self._names)
+            self._names.append(label)
+        return self._codes[label]
+
+    def rename(self, old: Label, new: Label) -> None:
+        """Give a class another name."""
+        code = self._codes.pop(old)
+        self._codes[new], self._names[code] = code, new
+
+    def remove(self, label: Label) -> None:
+        """Take a class out of use; its code is not given again."""
+        del self._codes[label]
+
+    def restore(self, label: Label, code: int) -> None:
+        """Take a class into use again."""
+        self._codes[label], self._names[code] = code, label
 
     def decode(self, codes: IntArray) -> npt.NDArray[Any]:
         """Return the labels of codes, none of which may be UNKNOWN."""

@@ -8,14 +8,14 @@ mathematics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from bela.records import Certificate, Forecast, IntArray, Labelling, Matrix, Proposal, Role
+from bela.records import Certificate, Event, Forecast, IntArray, Labelling, Matrix, Proposal, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,6 +73,20 @@ class Source(Protocol):
 
     def scan(self, function: Callable[[Matrix], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Apply a function to every block of rows, in order, and join what it returns."""
+
+
+@runtime_checkable
+class Journal(Protocol):
+    """What happened in a campaign, in order; only ever appended to."""
+
+    def append(self, events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Event]:
+        """Write events (kind and particulars), all or none, and return them when they are safe."""
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Yield events in order, from the one after `after` on."""
+
+    def close(self) -> None:
+        """Let go of it."""
 
 
 @runtime_checkable
@@ -158,6 +172,21 @@ class Method(Protocol):
 
     def revise(self, row: int, role: Role, code: int) -> None:
         """Replace an answer, or a label that the data brought, by another."""
+
+    def merge(self, rows: Sequence[int], roles: Sequence[Role], code: int, into: int) -> None:
+        """Take two classes for one from now on; `rows` are those known to be of the class that vanishes."""
+
+    def unmerge(self, rows: Sequence[int], roles: Sequence[Role], code: int) -> None:
+        """Take back the last merge: these rows are of this class again."""
+
+    def aim(self, target: float | None, budget: int | None) -> None:
+        """Take note that the campaign will stop elsewhere than was said at first."""
+
+    def repeat(self, n: int, proposals: Sequence[Proposal], n_revisions: int) -> None:
+        """Do what `propose(n)` did when it returned these proposals and left so many revisions.
+
+        For the replay of a journal. Raises `ReplayError` if it would not do so again.
+        """
 
     def labelling(self) -> Labelling:
         """Label every row as things stand."""

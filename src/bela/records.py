@@ -44,6 +44,7 @@ class Proposal:
 
     row: int
     role: Role
+    revision: int = 0  # how many revisions there were
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,16 @@ class Question:
     id: int
     row: int
     role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened in a campaign: its place in the journal, when, what, and the particulars."""
+
+    seq: int
+    at: float
+    kind: str
+    data: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

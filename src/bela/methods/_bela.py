@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bela.bounds import AlphaBudget
-from bela.errors import ParameterError
+from bela.errors import ParameterError, ReplayError
 from bela.features import learner_features
 from bela.methods._draws import Asked, Draw, Pool, Replay
 from bela.methods._planning import SPEND_AGAIN, Plan, Standing, make_plan, next_size
@@ -109,8 +109,10 @@ class Bela:
         self._revisions: list[Revision] = []
         self._alpha = AlphaBudget(1 - confidence)
         self._alphas: list[float] = []  # what each revision may spend, 0 where nothing
+        self._starts: list[int] = []  # where in the log the draws begin that count for each
         self._certified: int | None = None  # the last revision that spends: draws are for its certificate
         self._replays: dict[int, Replay] = {}
+        self._unmerged: list[list[Revision]] = []  # as they were before each merge of classes
         self._pool: Pool | None = None
         self._pool_of = 0  # the revision whose bins the pool has
         self._plan: Plan | None = None
@@ -174,6 +176,33 @@ class Bela:
         self._known[row] = code
         self._start_over()
 
+    def merge(self, rows: Sequence[int], roles: Sequence[Role], code: int, into: int) -> None:
+        self._unmerged.append(list(self._revisions))
+        self._known[list(rows)] = into
+        self._revisions[:] = [replace(r, codes=np.where(r.codes == code, into, r.codes)) for r in self._revisions]
+        self._start_over()
+
+    def unmerge(self, rows: Sequence[int], roles: Sequence[Role], code: int) -> None:
+        before = self._unmerged.pop()
+        self._known[list(rows)] = code
+        self._revisions[: len(before)] = before  # those made since know one class only, and keep to it
+        self._start_over()
+
+    def aim(self, target: float | None, budget: int | None) -> None:
+        self.target, self.budget, self._plan = target, budget, None
+
+    def repeat(self, n: int, proposals: Sequence[Proposal], n_revisions: int) -> None:
+        for proposal in proposals:
+            self._revise_if_due(proposal.revision)
+            again = self._next_bounds() if proposal.role is Role.BOUNDS else self._next_training()
+            if again != proposal:
+                raise ReplayError(proposal, again)
+            self._open[proposal.row] = proposal.role
+        if self.n_revisions < n_revisions:
+            self._revise_if_due(n_revisions)
+        if self.n_revisions != n_revisions:
+            raise ReplayError(f"{n_revisions} revisions", f"{self.n_revisions} revisions")
+
     def labelling(self) -> Labelling:
         n = self.source.n_rows
         best, right = self._best()
@@ -232,13 +261,21 @@ class Bela:
         if self._pool is not None:
             self._pool.remove(row)
         self._log.append(Asked(row))
-        return Proposal(row=row, role=Role.TRAINING)
+        return Proposal(row=row, role=Role.TRAINING, revision=self.n_revisions)
 
-    def _revise_if_due(self) -> None:
-        """When all training questions are answered, fit them and choose the next ones."""
+    def _revise_if_due(self, n_revisions: int | None = None) -> None:
+        """When all training questions are answered, fit them and choose the next ones.
+
+        In a replay, `n_revisions` says how many there were at this moment: a fit in the background is waited for, or
+        goes on.
+        """
         while True:
             if self._fitting is not None:
-                if not self._fitting.done() and self._pool is not None and self._pool.left.any():
+                if n_revisions is None:
+                    wait = self._fitting.done() or self._pool is None or not self._pool.left.any()
+                else:
+                    wait = self.n_revisions < n_revisions
+                if not wait:
                     return  # draws go on meanwhile
                 done, self._fitting = self._fitting.result(), None
                 self._adopt(*done)
@@ -312,6 +349,7 @@ class Bela:
     def _adopt(self, revision: Revision, picks: Picks) -> None:
         """Go on with a new revision and the training questions after it."""
         self._revisions.append(revision)
+        self._starts.append(len(self._log))
         self._alphas.append(self._next_alpha())
         if self._alphas[-1] > 0:
             self._certified = len(self._revisions) - 1
@@ -326,14 +364,18 @@ class Bela:
     # ----------------------------------------------------------------------------------------------- bounds
 
     def _next_alpha(self) -> float:
-        """Decide what the revision just made may spend of alpha: by training answers alone."""
-        size = self._revisions[-1].n_training
-        if self._certified is not None:
-            worth_it = size >= SPEND_AGAIN * self._revisions[self._certified].n_training
-        else:
-            standing = self._standing(len(self._revisions) - 1, self._alpha.left / 2, None)
-            worth_it = make_plan(standing).role is Role.BOUNDS
-        return self._alpha.spend() if worth_it else 0.0
+        """Decide what the revision just made may spend of alpha.
+
+        Anything may decide that, old draws included, because later draws alone will count for it.
+        """
+        index, last = len(self._revisions) - 1, self._certified
+        if last is not None and self._revisions[index].n_training < SPEND_AGAIN * self._revisions[last].n_training:
+            return 0.0
+        alpha = self._alpha.left / 2
+        view = Replay(index, self._revisions, self._log, alpha, aim=self._allowed)  # what all draws say, for planning
+        view.advance(self._known, self._declined)
+        plan = make_plan(self._standing(index, alpha, view, spent=False))
+        return self._alpha.spend() if plan.role is Role.BOUNDS else 0.0
 
     @property
     def _allowed(self) -> int | None:
@@ -346,10 +388,14 @@ class Bela:
         if index is None:
             return None
         if index not in self._replays:
-            self._replays[index] = Replay(index, self._revisions, self._log, self._alphas[index], self._allowed)
+            self._replays[index] = self._begin_replay(index)
         replay = self._replays[index]
         replay.advance(self._known, self._declined)
         return replay
+
+    def _begin_replay(self, index: int) -> Replay:
+        start = self._starts[index]
+        return Replay(index, self._revisions, self._log, self._alphas[index], aim=self._allowed, start=start)
 
     def _next_bounds(self) -> Proposal | None:
         """Draw a row for the bound."""
@@ -360,7 +406,7 @@ class Bela:
         row = self._pool.draw(weights, self._draws_rng)
         self._drawn[row] = True
         self._log.append(Draw(row, self._pool_of, weights))
-        return Proposal(row=row, role=Role.BOUNDS)
+        return Proposal(row=row, role=Role.BOUNDS, revision=self.n_revisions)
 
     def _best(self) -> tuple[Revision | None, float]:
         """Return the revision with the best certificate, and the rows that it certifies right."""
@@ -378,9 +424,7 @@ class Bela:
 
     def _start_over(self) -> None:
         """An answer was changed or taken back: replay all certificates."""
-        self._replays = {
-            i: Replay(i, self._revisions, self._log, self._alphas[i], self._allowed) for i in self._replays
-        }
+        self._replays = {index: self._begin_replay(index) for index in self._replays}
         for replay in self._replays.values():
             replay.advance(self._known, self._declined)
         self._plan = None
@@ -391,26 +435,27 @@ class Bela:
         if self._plan is None:
             replay = self._replay()
             if replay is None or self._certified is None:
-                standing = self._standing(len(self._revisions) - 1, (1 - self.confidence) / 2, None)
+                last = len(self._revisions) - 1
+                standing = self._standing(last, self._alpha.left / 2, None, spent=False)
             else:
-                standing = self._standing(self._certified, self._alphas[self._certified], replay)
+                standing = self._standing(self._certified, self._alphas[self._certified], replay, spent=True)
             self._plan = make_plan(standing)
         return self._plan
 
-    def _standing(self, index: int, alpha: float, replay: Replay | None) -> Standing:
-        """Sum up where the campaign stands; without a replay, from training answers alone."""
-        n_trained = self._revisions[-1].n_training
+    def _standing(self, index: int, alpha: float, replay: Replay | None, *, spent: bool) -> Standing:
+        """Sum up where the campaign stands."""
         return Standing(
             revisions=self._revisions,
             certified=self._revisions[index],
             alpha=alpha,
+            spent=spent,
             n_rows=self.source.n_rows,
             target=self.target,
             budget=self.budget,
             growth=self.growth,
-            n_asked=n_trained if replay is None else len(self._answered),
-            n_trained=n_trained if replay is None else len(self._brought) + self._n_roles[Role.TRAINING],
-            n_draws=0 if replay is None else replay.n_draws,
+            n_asked=len(self._answered),
+            n_trained=len(self._brought) + self._n_roles[Role.TRAINING],
+            n_draws=replay.n_draws if spent and replay is not None else 0,
             bets=self._revisions[index].bets(alpha) if replay is None else replay.bets,
         )
 

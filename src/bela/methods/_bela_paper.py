@@ -8,6 +8,7 @@ import numpy as np
 
 from bela.bounds import AdaptiveHoeffding
 from bela.errors import ParameterError
+from bela.methods._replaying import PlainReplay
 from bela.protocols import Cut, Source, Splitter
 from bela.records import UNKNOWN, Certificate, IntArray, Labelling, Matrix, Proposal, Role
 from bela.splitters import LinearSVM
@@ -18,7 +19,7 @@ _CACHE_BYTES = 1 << 30
 _SAMPLE = 10_000
 
 
-class BelaPaper:
+class BelaPaper(PlainReplay):
     """Label by greedy expansion of a tree: ask where the bound gains most, or split where it gains more.
 
     Parameters

@@ -88,15 +88,25 @@ class Replay:
         The draws and the training questions, in the order in which they happened.
     aim
         The number of errors to stay below.
+    start
+        Where in the log the bets begin. Rows drawn before are known like others, and nothing is bet on them: what they
+        showed may then have decided that this revision is certified.
     """
 
     def __init__(
-        self, index: int, revisions: list[Revision], log: list[Draw | Asked], alpha: float, aim: int | None
+        self,
+        index: int,
+        revisions: list[Revision],
+        log: list[Draw | Asked],
+        alpha: float,
+        *,
+        aim: int | None,
+        start: int = 0,
     ) -> None:
         self.revision = revisions[index]
         self.index, self._revisions, self._log = index, revisions, log
-        self._next = 0
-        self._drawn_from = sorted({event.revision for event in log if isinstance(event, Draw)} - {index})
+        self._next, self._start = 0, start
+        self._drawn_from = sorted({event.revision for event in log[start:] if isinstance(event, Draw)} - {index})
         self.bets = self.revision.bets(alpha, aim)
         self.n_draws = 0
         self._refined = bool(self._drawn_from)
@@ -127,12 +137,13 @@ class Replay:
                 return
             if isinstance(event, Draw) and self._refined and event.revision == self.index:
                 self._back_to_bins(known, declined)
+            bet_on = isinstance(event, Draw) and self._next >= self._start
             self._next += 1
             if not self.revision.outside[row]:
                 continue  # among this revision's training answers: not in its population
             wrong = bool(known[row] != self.revision.codes[row])
             cell = int(self._cell_of[row]) if self._refined else int(self.revision.bin[row])
-            if isinstance(event, Asked):
+            if isinstance(event, Asked) or not bet_on:
                 self.bets.know(cell, wrong=wrong)
             else:
                 self.n_draws += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bela.errors import ParameterError, QuestionError
+from bela.methods._replaying import PlainReplay
 from bela.protocols import Source
 from bela.records import UNKNOWN, IntArray, Labelling, Role
 from bela.tree._hierarchy import NO_NODE, ClusterTree
@@ -16,7 +17,7 @@ FREE, OPEN, ANSWERED, SKIPPED, DRAWN = range(5)
 """A row not asked, asked, answered, skipped; and one whose label came with the data and was drawn at no cost."""
 
 
-class FixedTreeMethod:
+class FixedTreeMethod(PlainReplay):
     """A method that walks down a fixed tree; `_count` tells the rest of it about each answer that comes or goes."""
 
     n_revisions = 0

@@ -10,6 +10,7 @@ import numpy as np
 from bela.bounds import share_lower
 from bela.errors import ParameterError
 from bela.features import image_shape, learner_features
+from bela.methods._replaying import PlainReplay
 from bela.protocols import Cut, Source
 from bela.records import UNKNOWN, Certificate, IntArray, Labelling, Proposal, Role
 from bela.sources import ArraySource
@@ -17,7 +18,7 @@ from bela.splitters import fit_best_classifier
 from bela.tree import draw_order
 
 
-class HoldoutMethod:
+class HoldoutMethod(PlainReplay):
     """Train a classifier on some answers and certify it on others, held out.
 
     Every `1 / holdout`-th question is held out, a uniform draw. The classifier is chosen by cross-validation and fitted

@@ -9,13 +9,14 @@ import numpy as np
 from bela.bounds import share_lower
 from bela.errors import ParameterError
 from bela.features import learner_features
+from bela.methods._replaying import PlainReplay
 from bela.protocols import Source
 from bela.records import UNKNOWN, Certificate, IntArray, Labelling, Proposal, Role
 from bela.splitters import Fit, TransductiveLearner
 from bela.tree import draw_order
 
 
-class PacLabels:
+class PacLabels(PlainReplay):
     """Ask about the uncertain rows until the others are certainly good enough: one look at a fixed sample.
 
     Three phases, each of a size that is fixed beforehand or follows from the one before: train on `n_training` answers

@@ -13,10 +13,10 @@ from bela.records import FloatArray, Forecast, Role
 
 SPEND_AGAIN = 1.9  # a later revision is certified when it has so many times the training answers of the last that was
 _USUAL_SLOPE = 0.35  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
-_CREDIT = 0.9  # what an old draw is worth after a revision
 _STEPS = 8  # certified revisions to look ahead
 _QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of what the error may be
 _WASTE = 40  # draws until a revision that cannot be certified is given up
+_DELAY = 10  # answers that a later revision costs beyond what is foreseen
 _PATIENCE = 0.8  # once draws are made, training on must promise to cost less than this share of going on
 
 
@@ -26,7 +26,7 @@ class Standing:
 
     revisions: list[Revision]
     certified: Revision  # the one that is certified now, or would be
-    alpha: float  # that it may spend; the next has half of it
+    alpha: float  # that it may spend, or has spent; the next has half of it if so
     n_rows: int
     target: float | None
     budget: int | None
@@ -34,6 +34,7 @@ class Standing:
     n_asked: int = 0
     n_trained: int = 0  # training answers by now
     n_draws: int = 0
+    spent: bool = False  # whether alpha was handed out for it
     bets: ErrorBets  # what training answers, and draws if there are any, say about its errors
 
 
@@ -55,8 +56,10 @@ def make_plan(standing: Standing) -> Plan:
     now, later = ahead.costs(standing.target)
     # Patience is with draws that lead to a certificate, not with those that are wasted before training goes on.
     patience = _PATIENCE if standing.n_draws else 1.0
-    certify = bool(np.minimum(patience * now, _WASTE + later).mean() <= later.mean())
-    best = np.minimum(np.minimum(now, _WASTE + later) if certify else later, standing.n_rows - standing.n_asked)
+    # Whoever fails has wasted some draws, and trains on with less of alpha left.
+    failing = _WASTE + (later if standing.spent else ahead.costs(standing.target, spent=True)[1])
+    certify = bool(np.minimum(patience * now, failing).mean() <= later.mean())
+    best = np.minimum(np.minimum(now, failing) if certify else later, standing.n_rows - standing.n_asked)
     low, middle, high = (round(float(q)) for q in np.quantile(best, [0.1, 0.5, 0.9]))
     forecast = Forecast(answers=middle, low=low, high=high)
     return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=forecast)
@@ -76,14 +79,15 @@ class _Ahead:
         self.extra = np.maximum(self.sizes - standing.n_trained, 0.0)  # training answers that are yet to come
         self.extra[0] = 0.0
         self.factor = (self.sizes / now.n_training) ** -_slope(standing.revisions)
-        self.alpha = np.maximum(standing.alpha * np.where(np.arange(_STEPS) == 0, 1.0, 0.5), 1e-12)
 
-    def costs(self, target: float) -> tuple[FloatArray, FloatArray]:
+    def costs(self, target: float, *, spent: bool | None = None) -> tuple[FloatArray, FloatArray]:
         """Answers still needed, for each quantile: if the present revision is certified, and if training goes on.
 
-        The first may be infinite. Whoever certifies a later revision and fails has wasted some draws, and trains on.
+        The first may be infinite. `spent` says whether the present revision has its part of alpha, so that later ones
+        have less.
         """
         standing = self.standing
+        spent = standing.spent if spent is None else spent
         allowed = math.floor((1 - target) * standing.n_rows + 1e-9)
         rest = standing.n_rows - self.sizes
         level = (allowed + 1) / np.maximum(rest, 1.0)
@@ -93,14 +97,13 @@ class _Ahead:
         certified = later = cost
         for step in reversed(range(_STEPS)):
             later = cost
-            won = nats_won(standing.bets, allowed + 1 + standing.bets.found) if step == 0 else 0.0
+            won = nats_won(standing.bets, allowed + 1 + standing.bets.found) if step == 0 and standing.spent else 0.0
             guess = np.clip(likely * self.factor[step], 1e-5, 0.98)
             levels = np.full(len(guess), level[step])
-            draws = draws_needed(self.share, guess, levels, float(self.alpha[step]), won)
-            if step:
-                draws = np.maximum(draws - _CREDIT * standing.n_draws, 0.0)
+            alpha = max(standing.alpha * (0.5 if step and spent else 1.0), 1e-12)
+            draws = draws_needed(self.share, guess, levels, alpha, won)
             certified = self.extra[step] + np.minimum(draws, np.where(draws < math.inf, rest[step], math.inf))
-            cost = np.minimum(np.minimum(certified, _WASTE + later), by_asking)
+            cost = np.minimum(np.minimum(certified, _DELAY + later), by_asking)
         return certified, later
 
     def reached(self) -> FloatArray:
@@ -113,9 +116,10 @@ class _Ahead:
             left = budget - standing.n_asked - self.extra[step]
             if left <= 0 and step:
                 break
-            draws = standing.n_draws * (1.0 if step == 0 else _CREDIT) + max(left, 0.0)
+            draws = (standing.n_draws if step == 0 else 0) + max(left, 0.0)  # a later revision needs draws of its own
             guess = np.clip(likely * self.factor[step], 1e-5, 0.98)
-            level = level_reached(self.share, guess, draws, float(self.alpha[step]))
+            alpha = max(standing.alpha * (0.5 if step and standing.spent else 1.0), 1e-12)
+            level = level_reached(self.share, guess, draws, alpha)
             reached[step] = 1 - level * (1 - self.sizes[step] / standing.n_rows)
         return reached
 

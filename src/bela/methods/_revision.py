@@ -13,8 +13,7 @@ from bela.records import BoolArray, FloatArray, IntArray
 from bela.splitters import Fit
 
 N_BINS = 20
-_ENOUGH = 600  # answers from which on only the uniform ones are asked how often the labelling errs
-_ENOUGH_UNIFORM = 100
+_TRUST = 5.0  # errors that must be seen, or missed, before the fit's own view of its errors is doubted
 _WEAK = 100.0  # draws that the learner's own view of its errors is worth at most
 
 
@@ -127,26 +126,19 @@ def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: in
 
 
 class _ErrorCurve:
-    """Chance of an error by the largest probability: isotonic, from answers left out."""
+    """Chance of an error by the largest probability: what the fit itself thinks, times how much more it errs than that.
+
+    The fit's own view rests on all answers. How far to believe it is told by those drawn uniformly, each as foretold by
+    fits that had not seen it; with few of them, hardly at all.
+    """
 
     def __init__(self, top: FloatArray, wrong: BoolArray, judged: BoolArray, uniform: BoolArray) -> None:
-        from sklearn.isotonic import IsotonicRegression
-
-        # Answers asked because they were doubtful err more than others of the same probability. With few answers they
-        # are needed all the same; with many, the uniform ones are enough.
-        used = judged.copy()
-        if len(top) >= _ENOUGH and (judged & uniform).sum() >= _ENOUGH_UNIFORM:
-            used &= uniform
-        self._floor = 0.5 / (1.0 + used.sum())
-        self._curve: IsotonicRegression | None = None
-        if used.any():
-            self._curve = IsotonicRegression(increasing=False, y_min=0.0, y_max=1.0, out_of_bounds="clip")
-            self._curve.fit(top[used].astype(float), wrong[used].astype(float))
+        used = judged & uniform
+        expected = float((1.0 - top[used]).sum())
+        self._ratio = (float(wrong[used].sum()) + _TRUST) / (expected + _TRUST)
 
     def __call__(self, top: FloatArray) -> FloatArray:
-        if self._curve is None:
-            return np.asarray(1.0 - top, dtype=float)
-        result: FloatArray = np.minimum(self._curve.predict(top.astype(float)) + self._floor, 1.0)
+        result: FloatArray = np.clip((1.0 - top.astype(float)) * self._ratio, 1e-6, 1.0)
         return result
 
 

@@ -1,0 +1,436 @@
+"""The labelling of one dataset, from the first question to the result: ask, tell, skip, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bela._labels import LabelCodes, is_missing
+from bela.campaign._deeds import Answered, Skipped
+from bela.campaign._state import State
+from bela.errors import JournalError, LabelError, ParameterError, QuestionError
+from bela.methods import DEFAULT_METHOD, make_method
+from bela.oracles import make_oracle
+from bela.protocols import Journal, Oracle, Source
+from bela.records import (
+    UNKNOWN,
+    Certificate,
+    FloatArray,
+    Forecast,
+    IntArray,
+    Label,
+    Labelling,
+    Question,
+    Result,
+    StopReason,
+)
+from bela.sources import ArraySource
+
+
+class Campaign:
+    """Ask about a few rows, label them all, and know how good the labels are.
+
+    Parameters
+    ----------
+    X
+        The features: rows and columns of numbers, dense or sparse, or a source.
+    method
+        How questions are chosen and leaves are cut, by name.
+    target
+        Stop when at least this share of the labels is certified right; None to go on.
+    budget
+        The most answers to ask for; None for as many as there are rows.
+    confidence
+        The confidence of the certificate.
+    classes
+        The only labels allowed; None where they become known as they are answered.
+    labels
+        Labels that the data bring with them, free of charge: row to label, or one entry for each row with None or NaN
+        where there is none.
+    seed
+        All that is random.
+    journal
+        Where everything that happens is written down before it takes effect. One that has events in it already is
+        replayed: the campaign goes on where it stood.
+    progress
+        Called with the number of each event that is replayed.
+    options
+        What the method understands besides, such as `splitter`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (100, 2)), rng.normal(9, 1, (100, 2))])
+    >>> campaign = Campaign(X, budget=60)
+    >>> while campaign.stop_reason is None:
+    ...     for question in campaign.ask():
+    ...         campaign.tell(question.id, "left" if question.row < 100 else "right")
+    >>> result = campaign.result()
+    >>> result.n_asked, int((result.labels == "left").sum())
+    (60, 100)
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        method: str = DEFAULT_METHOD,
+        target: float | None = None,
+        budget: int | None = None,
+        confidence: float = 0.95,
+        classes: Iterable[Label] | None = None,
+        labels: Mapping[int, Label] | Sequence[Any] | None = None,
+        seed: int = 0,
+        journal: Journal | None = None,
+        progress: Callable[[int], object] | None = None,
+        **options: Any,
+    ) -> None:
+        self.source: Source = X if isinstance(X, Source) else ArraySource(X)
+        n_rows = self.source.n_rows
+        if not 0 < confidence < 1:
+            raise ParameterError(f"confidence lies strictly between 0 and 1, not {confidence}")
+        if int(seed) != seed or seed < 0:
+            raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
+        self.confidence, self.seed = confidence, int(seed)
+        self._check_aims(target, budget)
+        codes = LabelCodes(classes)
+        self.method = make_method(
+            method,
+            self.source,
+            target=target,
+            budget=budget,
+            confidence=confidence,
+            seed=self.seed,
+            **options,
+        )
+        self._state = State(self.method, codes, n_rows, target=target, budget=budget)
+        self._take_in(labels)
+        self._journal: Journal | None = None
+        if journal is not None:
+            self._replay(journal, progress)
+
+    # ---------------------------------------------------------------------------------------- ask and tell
+
+    def ask(self, n: int = 1) -> list[Question]:
+        """Return up to n open questions, the oldest first; asking again before telling gives the same ones."""
+        if n < 1:
+            raise ParameterError(f"ask for at least one question, not {n}")
+        while True:
+            wanted = n - len(self._state.open)
+            if self._state.budget is not None:
+                wanted = min(wanted, self._state.budget - len(self._state.answers) - len(self._state.open))
+            if wanted <= 0 or not self._propose(wanted):
+                break
+        if len(self._state.open) == 1:
+            return list(self._state.open.values())
+        return sorted(self._state.open.values(), key=lambda question: question.id)[:n]
+
+    def _propose(self, wanted: int) -> bool:
+        """Open further questions; whether there is a reason to try for more at once."""
+        before = self.method.n_revisions
+        proposals = self.method.propose(wanted)
+        self._state.exhausted = not proposals and not self._state.open
+        if proposals or self.method.n_revisions > before:
+            asked = [[proposal.row, str(proposal.role), proposal.revision] for proposal in proposals]
+            self._write("asked", n=wanted, questions=asked, revisions=self.method.n_revisions)
+        corrected = [q for q in self._state.open_questions(proposals) if q.row in self._state.volunteered]
+        for question in corrected:  # somebody has said it already
+            self.tell(question.id, self._state.codes.classes[self._state.volunteered[question.row]])
+        return bool(corrected)
+
+    def tell(self, question_id: int, label: Label, *, by: str | None = None) -> None:
+        """Give the answer to a question. Giving it twice is harmless; another answer is an error: see `relabel`.
+
+        `by` says who answered, for the record.
+        """
+        question = self._question(question_id)
+        label = self._state.codes.check(label)
+        if question_id in self._state.answers:
+            known = self._state.codes.classes[self._state.answers[question_id]]
+            if label != known:
+                raise QuestionError(
+                    f"question {question_id} was answered with {known!r}: to change that, relabel row {question.row}"
+                )
+            return
+        if question_id not in self._state.open:
+            raise QuestionError(f"question {question_id} was skipped: undo that first, or relabel row {question.row}")
+        self._do("answered", question=question_id, label=label, **({} if by is None else {"by": by}))
+
+    def skip(self, question_id: int, *, by: str | None = None) -> None:
+        """Leave a question unanswered; its row is labelled like the others of its leaf."""
+        self._question(question_id)
+        if question_id in self._state.answers:
+            raise QuestionError(f"question {question_id} is answered already: undo that first")
+        if question_id in self._state.open:
+            self._do("skipped", question=question_id, **({} if by is None else {"by": by}))
+
+    def undo(self) -> Question | None:
+        """Take back the last answer, skip or change; the question that is open again, if it was about one."""
+        if not self._state.history:
+            raise QuestionError("there is nothing to undo")
+        deed = self._state.history[-1]
+        self._do("undone")
+        return self._state.questions[deed.question] if isinstance(deed, (Answered, Skipped)) else None
+
+    def relabel(self, row: int, label: Label, *, by: str | None = None) -> None:
+        """Say what a row is: an answer or a label that the data brought is changed, as if it had been given at first.
+
+        A row that was never asked is corrected in the result. That trains nothing and bounds nothing, as nobody knows
+        what it was chosen by; should it be asked later, it is answered already.
+        """
+        if not (isinstance(row, (int, np.integer)) and 0 <= row < len(self._state.known)):
+            raise QuestionError(f"there is no row {row}: rows go from 0 to {len(self._state.known) - 1}")
+        label = self._state.codes.check(label)
+        self._do("relabelled", row=int(row), label=label, **({} if by is None else {"by": by}))
+
+    # ---------------------------------------------------------------------------------------------- classes
+
+    def add_class(self, label: Label) -> None:
+        """Allow one more class."""
+        if self._state.codes.find(label) is None:
+            self._do("class added", label=self._state.codes.normal(label))
+
+    def rename_class(self, old: Label, new: Label) -> None:
+        """Call a class by another name."""
+        self._state.code_of(old)
+        if self._state.codes.find(new) is not None:
+            raise LabelError(f"there is a class {new!r} already: merge {old!r} into it if they are the same")
+        self._do("class renamed", old=self._state.codes.normal(old), new=self._state.codes.normal(new))
+
+    def merge_class(self, old: Label, into: Label) -> None:
+        """Take two classes for one: all labels and answers of the first become the second."""
+        if self._state.code_of(old) == self._state.code_of(into):
+            raise LabelError(f"a class cannot be merged into itself: {old!r}")
+        self._do("class merged", old=self._state.codes.normal(old), into=self._state.codes.normal(into))
+
+    def aim(self, *, target: float | None, budget: int | None) -> None:
+        """Change when to stop."""
+        self._check_aims(target, budget)
+        if (target, budget) != (self._state.target, self._state.budget):
+            self._do("aimed", target=target, budget=budget)
+
+    # ------------------------------------------------------------------------------------------ where it stands
+
+    @property
+    def target(self) -> float | None:
+        """The share of labels to certify, if there is one."""
+        return self._state.target
+
+    @property
+    def budget(self) -> int | None:
+        """The most answers to ask for, if there is a limit."""
+        return self._state.budget
+
+    @property
+    def certificate(self) -> Certificate:
+        """The lower bound on the share of right labels, as things stand."""
+        return self.method.certificate()
+
+    @property
+    def forecast(self) -> Forecast | None:
+        """How many more answers the target is expected to take; None where the method cannot tell."""
+        return self.method.forecast()
+
+    @property
+    def n_asked(self) -> int:
+        """How many answers the oracle has given."""
+        return len(self._state.answers)
+
+    @property
+    def n_skipped(self) -> int:
+        """How many questions were left unanswered."""
+        return len(self._state.questions) - len(self._state.answers) - len(self._state.open)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are to label."""
+        return len(self._state.known)
+
+    @property
+    def given(self) -> frozenset[int]:
+        """The rows that the data brought a label for."""
+        return frozenset(self._state.given)
+
+    @property
+    def open_questions(self) -> tuple[Question, ...]:
+        """Questions that wait for an answer, the oldest first."""
+        return tuple(sorted(self._state.open.values(), key=lambda question: question.id))
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes declared or seen so far."""
+        return self._state.codes.names
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why there is no need to go on, or None while there is."""
+        if self._state.target is not None and self.certificate.lower >= self._state.target:
+            return StopReason.TARGET
+        if self._state.exhausted:
+            return StopReason.EXHAUSTED
+        if self._state.budget is not None and len(self._state.answers) >= self._state.budget:
+            return StopReason.BUDGET
+        return None
+
+    def answer(self, row: int) -> Label | None:
+        """What was said about a row: an answer, a label that the data brought, or a correction; None if nothing."""
+        code = self._state.volunteered.get(row, int(self._state.known[row]))
+        return None if code == UNKNOWN else self._state.codes.classes[code]
+
+    def result(self) -> Result:
+        """Label every row as things stand."""
+        labelling = self.method.labelling()
+        codes, known = labelling.codes, self._state.known != UNKNOWN
+        if self._state.volunteered:
+            codes, known = codes.copy(), known.copy()
+            rows = np.array(list(self._state.volunteered))
+            codes[rows], known[rows] = list(self._state.volunteered.values()), True
+        if (codes == UNKNOWN).any():
+            raise LabelError("no label is known yet: answer at least one question first")
+        agreement, share_known = _leaf_shares(labelling, self._state.known)
+        return Result(
+            labels=self._state.codes.decode(codes),
+            known=known,
+            leaf=labelling.leaf,
+            probability=np.where(
+                known, 1.0, agreement[labelling.leaf] if labelling.probability is None else labelling.probability
+            ),
+            leaf_lower=share_known if labelling.leaf_lower is None else labelling.leaf_lower,
+            classes=self.classes,
+            n_asked=self.n_asked,
+            stop_reason=self.stop_reason or StopReason.STOPPED,
+            certificate=self.certificate,
+            method=self.method.name,
+            seed=self.seed,
+        )
+
+    def run(self, oracle: Any, *, progress: Callable[[Campaign], object] | None = None) -> Result:
+        """Ask and tell until there is a reason to stop; `progress` is called after each round of answers."""
+        oracle = make_oracle(oracle, self.source.n_rows)
+        while self.stop_reason is None:
+            self.step(oracle, self.method.batch)
+            if progress is not None:
+                progress(self)
+        return self.result()
+
+    def step(self, oracle: Oracle, n: int) -> None:
+        """Put up to n questions to the oracle and take in its answers; None for an answer skips the question."""
+        questions = self.ask(n)
+        if not questions:
+            return
+        answers = oracle(np.array([question.row for question in questions]))
+        for question, answer in zip(questions, answers, strict=True):
+            if is_missing(answer):
+                self.skip(question.id)
+            else:
+                self.tell(question.id, answer)
+
+    # ---------------------------------------------------------------------------------------------- inside
+
+    def _write(self, kind: str, **data: Any) -> None:
+        if self._journal is not None:
+            self._journal.append([(kind, data)])
+
+    def _do(self, kind: str, **data: Any) -> None:
+        """Write down what happens, then let it happen. Nothing may fail after it is written."""
+        self._write(kind, **data)
+        self._state.happen(kind, data)
+
+    def _replay(self, journal: Journal, progress: Callable[[int], object] | None) -> None:
+        """Let everything happen again that a journal says."""
+        state = self._state
+        about = {
+            "method": self.method.name, "n_rows": self.n_rows, "confidence": self.confidence, "seed": self.seed,
+            "classes": list(state.codes.names) if state.codes.closed else None, "n_given": len(state.given),
+        }  # fmt: skip
+        begun = None
+        for event in journal.events():
+            if event.seq == 1:
+                begun = event.data.get("about") if event.kind == "begun" else {}
+                if begun != about:
+                    raise JournalError(f"the journal belongs to another campaign: it began with {begun}, not {about}")
+                state.happen_again(1, "aimed", {key: event.data.get(key) for key in ("target", "budget")})
+            else:
+                state.happen_again(event.seq, event.kind, event.data)
+            if progress is not None:
+                progress(event.seq)
+        self._journal = journal
+        if begun is None:
+            self._write("begun", about=about, target=self._state.target, budget=self._state.budget)
+
+    def _check_aims(self, target: float | None, budget: int | None) -> None:
+        n_rows = self.source.n_rows
+        if target is not None and not 0 < target <= 1:
+            raise ParameterError(f"target is a share above 0 and at most 1, not {target}")
+        if budget is not None and not (0 <= budget <= n_rows and int(budget) == budget):
+            raise ParameterError(f"budget is a whole number from 0 to the number of rows, {n_rows}, not {budget}")
+
+    def _question(self, question_id: int) -> Question:
+        if not (isinstance(question_id, (int, np.integer)) and 0 <= question_id < len(self._state.questions)):
+            raise QuestionError(f"there is no question {question_id}: ask first")
+        return self._state.questions[question_id]
+
+    def _take_in(self, labels: Mapping[int, Label] | Sequence[Any] | None) -> None:
+        """Hand the labels that the data bring to the method."""
+        if labels is None:
+            return
+        n_rows = self.source.n_rows
+        if isinstance(labels, Mapping):
+            pairs = list(labels.items())
+        else:
+            if len(labels) != n_rows:
+                raise LabelError(f"labels must have one entry for each of the {n_rows} rows, not {len(labels)}")
+            pairs = list(enumerate(labels))
+        known = [(row, self._state.codes.encode(label)) for row, label in pairs if not is_missing(label)]
+        if not known:
+            return
+        rows = np.array([row for row, _ in known])
+        if rows.min() < 0 or rows.max() >= n_rows:
+            raise QuestionError(f"labels name a row outside 0 to {n_rows - 1}")
+        codes = np.array([code for _, code in known], dtype=np.int32)
+        self._state.know(rows, codes)
+
+
+def _leaf_shares(labelling: Labelling, known: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return, for each leaf, the share of answers that agree with its label (one added each way), and of known rows."""
+    n = labelling.n_leaves
+    rows = np.flatnonzero(known != UNKNOWN)
+    leaf_label = np.full(n, UNKNOWN)
+    unknown = np.flatnonzero(known == UNKNOWN)
+    leaf_label[labelling.leaf[unknown]] = labelling.codes[unknown]
+    answers = np.bincount(labelling.leaf[rows], minlength=n)
+    agree = np.bincount(labelling.leaf[rows], weights=known[rows] == leaf_label[labelling.leaf[rows]], minlength=n)
+    size = np.maximum(np.bincount(labelling.leaf, minlength=n), 1)
+    return (agree + 1) / (answers + 2), answers / size
+
+
+def label(
+    X: Any,
+    oracle: Any,
+    *,
+    target: float | None = None,
+    budget: int | None = None,
+    confidence: float = 0.95,
+    method: str = DEFAULT_METHOD,
+    seed: int = 0,
+    **options: Any,
+) -> Result:
+    """Label every row of X by asking the oracle about a few of them.
+
+    Parameters are those of `Campaign`; `oracle` is an array of true labels, or a callable from an array of rows to
+    labels (None for a row that it will not answer).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(600, centers=3, cluster_std=0.5, random_state=0)
+    >>> result = label(X, y, target=0.9)
+    >>> bool((result.labels == y).mean() >= result.certificate.lower >= 0.9)
+    True
+    """
+    return Campaign(X, method=method, target=target, budget=budget, confidence=confidence, seed=seed, **options).run(
+        oracle
+    )
