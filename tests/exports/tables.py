@@ -1,16 +1,13 @@
-"""Tables and labels for the tests of exports; also a script that exports for ever, for them to kill."""
+"""Tables and labels for the tests of exports."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from bela.exports import export
 from bela.records import Certificate, Result, StopReason
 
 
@@ -70,17 +67,3 @@ def some_rows(n: int, version: int = 0) -> tuple[TableRecords, Result]:
         {"text": [f'text {i} of some length, with a "quote"\nand a line' for i in range(n)], "x": range(n)}
     )
     return TableRecords(table, block=1000), make_result([f"class {(i + version) % 5}" for i in range(n)])
-
-
-def main() -> None:
-    """Export version after version to the same place, saying when each is about to begin."""
-    target, name, n = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    versions = [some_rows(n, version) for version in range(3)]
-    print("ready", flush=True)
-    for i in range(10**9):
-        records, result = versions[i % 3]
-        export(records, result, target, format=name)
-
-
-if __name__ == "__main__":
-    main()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bela.exports._place import durable
-from bela.exports._plain import json_column, to_json
+from bela.exports._plain import is_text, json_column, plain_column, to_json
 from bela.exports._rows import LabelledRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def write_jsonl(rows: LabelledRows, path: Path) -> dict[str, str]:
@@ -36,10 +40,27 @@ def write_list(blocks: Iterator[list[str]], file: BinaryIO) -> None:
     file.write(b"[]\n" if separator == "[\n" else b"\n]\n")
 
 
+def json_blocks(rows: LabelledRows) -> Iterator[tuple[int, pa.RecordBatch, dict[str, list[Any]]]]:
+    """Go through the data as JSON can hold them: the first row of each block, the block, and its columns.
+
+    Data that come from JSON may have columns that no table has, with values of several kinds or objects; a table shows
+    them as text. Records that can tell have an `iter_records`, which gives each row as it was.
+    """
+    exact: Iterator[dict[str, Any]] | None = getattr(rows.records, "iter_records", lambda: None)()
+    for start, batch in rows.blocks():
+        given = [] if exact is None else list(islice(exact, batch.num_rows))
+        columns = {}
+        for name, array in zip(batch.schema.names, batch.columns, strict=True):
+            if given and is_text(array.type):
+                columns[name] = plain_column((record[name] for record in given), name, start)
+            else:
+                columns[name] = json_column(array, name, start)
+        yield start, batch, columns
+
+
 def _objects(rows: LabelledRows) -> Iterator[list[str]]:
-    start = 0
-    for batch in rows.labelled():
-        names = batch.schema.names
-        columns = [json_column(array, name, start) for name, array in zip(names, batch.columns, strict=True)]
-        yield [to_json(dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
-        start += batch.num_rows
+    for start, batch, columns in json_blocks(rows):
+        for name, array in rows.ours(start, start + batch.num_rows).items():
+            columns[name] = json_column(array, name, start)  # in its place if it was there
+        names = list(columns)
+        yield [to_json(dict(zip(names, values, strict=True))) for values in zip(*columns.values(), strict=True)]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from bela.errors import LabelError
 from bela.exports._certificate import label_text
-from bela.exports._json import write_list
+from bela.exports._json import json_blocks, write_list
 from bela.exports._place import durable
-from bela.exports._plain import is_array_data, is_nested, json_column, to_json, undictionary
+from bela.exports._plain import is_array_data, is_nested, is_text, to_json, undictionary
 from bela.exports._rows import SOURCES, LabelledRows, free_name
 
 if TYPE_CHECKING:
@@ -47,18 +47,19 @@ def write_label_studio(rows: LabelledRows, path: Path) -> dict[str, str]:
     A task's `data` are the columns as they were; its number, leaf and confidence are in `meta`. No annotation names
     who made it, as Label Studio refuses people whom it does not know: they become those of whoever imports them.
     """
-    blocks = rows.blocks()
+    blocks = json_blocks(rows)
     first = next(blocks, None)
     hidden = {rows.layout.label} if rows.layout.in_place else set()  # whoever labels should not see a label
     shown = [_NUMBER] if first is None else _choose(first[1], hidden)
     with durable(path) as file:
         whole = chain(() if first is None else (first,), blocks)
-        write_list((_tasks(rows, start, batch, shown) for start, batch in whole), file)
-    return {".config.xml": labelling_config([label_text(label) for label in rows.result.classes], shown)}
+        write_list((_tasks(rows, start, batch, columns, shown) for start, batch, columns in whole), file)
+    classes = [label_text(label) for label in rows.result.classes]
+    return {".config.xml": labelling_config(classes, shown, _control(rows))}
 
 
-def labelling_config(classes: list[str], shown: list[_Shown]) -> str:
-    """Return the XML that tells Label Studio what to show and which labels there are."""
+def labelling_config(classes: list[str], shown: list[_Shown], control: str) -> str:
+    """Return the XML that tells Label Studio what to show, which labels there are, and what the choice is called."""
     view = ET.Element("View")
     items = [column for column in shown if column.tag != "Header"]
     for column in shown:
@@ -68,7 +69,7 @@ def labelling_config(classes: list[str], shown: list[_Shown]) -> str:
         if len(items) > 1:
             ET.SubElement(view, "Header", value=_sane(column.column), size="5")
         ET.SubElement(view, column.tag, name=_item_name(items.index(column)), value=f"${column.key}")
-    choices = ET.SubElement(view, "Choices", name="label", toName=_item_name(0), choice="single")
+    choices = ET.SubElement(view, "Choices", name=control, toName=_item_name(0), choice="single")
     if len(classes) > _MANY_CLASSES:
         choices.set("layout", "select")
     for label in classes:
@@ -77,6 +78,11 @@ def labelling_config(classes: list[str], shown: list[_Shown]) -> str:
         ET.SubElement(choices, "Choice", value=label)
     ET.indent(view)
     return ET.tostring(view, encoding="unicode") + "\n"
+
+
+def _control(rows: LabelledRows) -> str:
+    """Return what the choice is called: nothing that a column is, as Label Studio's exports have both side by side."""
+    return free_name("label", set(rows.layout.columns))
 
 
 def _item_name(i: int) -> str:
@@ -100,7 +106,7 @@ def _choose(batch: pa.RecordBatch, hidden: set[str]) -> list[_Shown]:
         if name in hidden or is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
             continue
         tag = "Header"
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if is_text(kind):
             example = next((text for text in array.to_pylist() if text), "")
             tag = "Image" if _IMAGE.search(example) else "Text"
         key = name if _VARIABLE.match(name) else free_name(f"column_{i}", keys)
@@ -114,27 +120,30 @@ def _choose(batch: pa.RecordBatch, hidden: set[str]) -> list[_Shown]:
     return shown
 
 
-def _tasks(rows: LabelledRows, start: int, batch: pa.RecordBatch, shown: list[_Shown]) -> list[str]:
-    names = [] if is_array_data(batch.schema) else batch.schema.names
-    columns = {name: json_column(batch.column(name), name, start) for name in names}
+def _tasks(
+    rows: LabelledRows, start: int, batch: pa.RecordBatch, columns: dict[str, list[Any]], shown: list[_Shown]
+) -> list[str]:
+    if is_array_data(batch.schema):
+        columns = {}
     aliases = [column for column in shown if column.key not in columns]
+    control = _control(rows)
     tasks = []
     for i in range(batch.num_rows):
         row = start + i
         data = {name: values[i] for name, values in columns.items()}
         for column in aliases:
             data[column.key] = str(rows.id_of(row)) if column.column is None else columns[column.column][i]
-        tasks.append(to_json(_task(rows, row, data)))
+        tasks.append(to_json(_task(rows, row, data, control)))
     return tasks
 
 
-def _task(rows: LabelledRows, row: int, data: dict[str, Any]) -> dict[str, Any]:
+def _task(rows: LabelledRows, row: int, data: dict[str, Any], control: str) -> dict[str, Any]:
     result = rows.result
     confidence = float(result.probability[row])
     known = bool(result.known[row])
     choice = {
         "id": f"row-{row}",
-        "from_name": "label",
+        "from_name": control,
         "to_name": _item_name(0),
         "type": "choices",
         "value": {"choices": [label_text(result.labels[row])]},

@@ -9,9 +9,9 @@ two files at once, so the order matters:
 3. the new companions are put into place;
 4. the new data are put into place: the export is there, and so is everything that belongs to it.
 
-Killed before 1, what was there is untouched; after 4, the new export is complete; in between (some microseconds) it is
+Killed before 1, what was there is untouched; after 4, the new export is complete; in between (a few renames) it is
 absent, and the next export into the same folder puts back what was there. So data never stand beside a certificate
-that is not theirs. A folder has its certificate inside, and is there or not with it.
+that is not theirs, nor without one. A folder has its certificate inside, and is there or not with it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import datetime
 import decimal
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from bela.errors import DataError
@@ -50,6 +50,13 @@ def is_nested(kind: pa.DataType) -> bool:
     return bool(pa.types.is_nested(kind)) and not pa.types.is_run_end_encoded(kind)
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Whether the values of this type are texts."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def is_array_data(schema: pa.Schema) -> bool:
     """Whether there is nothing but lists of numbers, as in an array of images: no columns that people read."""
     return len(schema) > 0 and all(is_nested(kind) and _is_numeric(kind) for kind in schema.types)
@@ -62,6 +69,8 @@ def _is_numeric(kind: pa.DataType) -> bool:
         kind = kind.storage_type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _is_numeric(kind.value_type)
+    if pa.types.is_struct(kind):  # the places and values of a sparse vector
+        return all(_is_numeric(field.type) for field in kind)
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
@@ -95,24 +104,30 @@ def json_column(array: pa.Array, name: str, start: int) -> list[Any]:
         return list(array.cast(pa.string()).to_pylist())
     if pa.types.is_duration(kind):
         return list(array.cast(pa.int64()).to_pylist())
-    values = array.to_pylist()
+    values: list[Any] = array.to_pylist()
     if _is_bytes(kind) or is_nested(kind) or pa.types.is_decimal(kind):
-        try:
-            return [plain(value) for value in values]
-        except OverflowError:
-            bad = next(i for i, value in enumerate(values) if not _fits(value))
-            raise DataError(_no_infinity(name, start + bad)) from None
-    return list(values)
+        return plain_column(values, name, start)
+    return values
+
+
+def plain_column(values: Iterable[Any], name: str, start: int) -> list[Any]:
+    """Return values made of nothing but what JSON has."""
+    found: list[Any] = []
+    try:
+        found.extend(map(plain, values))
+    except OverflowError:
+        raise DataError(_no_infinity(name, start + len(found))) from None
+    return found
 
 
 def plain(value: Any) -> Any:
     """Return a value made of nothing but what JSON has: NaN becomes null, bytes base 64, times ISO 8601."""
+    if value is None or isinstance(value, (str, int)):
+        return value
     if isinstance(value, float):
         if math.isinf(value):
             raise OverflowError("JSON has no infinite numbers")
         return None if math.isnan(value) else value
-    if value is None or isinstance(value, (str, int)):
-        return value
     for kind, convert in _PLAIN.items():
         if isinstance(value, kind):
             return convert(value)
@@ -129,14 +144,6 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     datetime.time: lambda value: value.isoformat(),
     datetime.timedelta: lambda value: value.total_seconds(),
 }
-
-
-def _fits(value: Any) -> bool:
-    try:
-        plain(value)
-    except OverflowError:
-        return False
-    return True
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

@@ -158,8 +158,8 @@ class LabelledRows:
             empty = False
             yield self._with_ours(batch, start)
         if empty:
-            fields = [(name, self.records.column(name).type) for name in self.layout.columns]
-            yield self._with_ours(pa.schema(fields).empty_table().combine_chunks().to_batches()[0], 0)
+            columns = [pa.array([], self.records.column(name).type) for name in self.layout.columns]
+            yield self._with_ours(pa.RecordBatch.from_arrays(columns, names=list(self.layout.columns)), 0)
 
     def ours(self, start: int, stop: int) -> dict[str, pa.Array]:
         """Return our columns for some rows, by the names that they got."""
