@@ -109,6 +109,7 @@ class Campaign:
         self._state = State(self.method, codes, n_rows, target=target, budget=budget)
         self._take_in(labels)
         self._journal: Journal | None = None
+        self._beginning: list[tuple[str, dict[str, Any]]] = []
         if journal is not None:
             self._replay(journal, progress)
 
@@ -332,7 +333,8 @@ class Campaign:
 
     def _write(self, kind: str, **data: Any) -> None:
         if self._journal is not None:
-            self._journal.append([(kind, data)])
+            self._journal.append([*self._beginning, (kind, data)])
+            self._beginning = []
 
     def _do(self, kind: str, **data: Any) -> None:
         """Write down what happens, then let it happen. Nothing may fail after it is written."""
@@ -359,7 +361,8 @@ class Campaign:
                 progress(event.seq)
         self._journal = journal
         if begun is None:
-            self._write("begun", about=about, target=self._state.target, budget=self._state.budget)
+            start = {"about": about, "target": self.target, "budget": self.budget}
+            self._beginning = [("begun", start)]  # to be written with whatever happens first
 
     def _check_aims(self, target: float | None, budget: int | None) -> None:
         n_rows = self.source.n_rows

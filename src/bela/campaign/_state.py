@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bela._labels import LabelCodes
+from bela.campaign._bystander import Bystander
 from bela.campaign._deeds import Added, Answered, Deed, Merged, Relabelled, Renamed, Skipped
 from bela.errors import JournalError, LabelError, QuestionError
 from bela.protocols import Method
@@ -34,7 +35,7 @@ class State:
     """
 
     def __init__(
-        self, method: Method, codes: LabelCodes, n_rows: int, *, target: float | None, budget: int | None
+        self, method: Method | Bystander, codes: LabelCodes, n_rows: int, *, target: float | None, budget: int | None
     ) -> None:
         self.method, self.codes, self.target, self.budget = method, codes, target, budget
         self.known = np.full(n_rows, UNKNOWN, dtype=np.int32)

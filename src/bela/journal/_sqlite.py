@@ -65,6 +65,11 @@ class SQLiteJournal:
         self._digest: bytes
         self._seq, self._digest = last if last is not None else (0, b"")
 
+    @property
+    def n_events(self) -> int:
+        """How many events there were when it was opened, and that were appended since."""
+        return self._seq
+
     def append(self, events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Event]:
         """Write events, all or none, and return them when they are on disk."""
         if self._read_only:

@@ -1,0 +1,29 @@
+"""A method that takes no notice: for reading what a journal says about the rows, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bela.records import IntArray, Proposal, Role
+
+
+class Bystander:
+    """Is told everything and does nothing."""
+
+    def know(self, rows: IntArray, codes: IntArray) -> None: ...
+
+    def observe(self, row: int, role: Role, code: int) -> None: ...
+
+    def skip(self, row: int, role: Role) -> None: ...
+
+    def retract(self, row: int, role: Role) -> None: ...
+
+    def revise(self, row: int, role: Role, code: int) -> None: ...
+
+    def merge(self, rows: Sequence[int], roles: Sequence[Role], code: int, into: int) -> None: ...
+
+    def unmerge(self, rows: Sequence[int], roles: Sequence[Role], code: int) -> None: ...
+
+    def aim(self, target: float | None, budget: int | None) -> None: ...
+
+    def repeat(self, n: int, proposals: Sequence[Proposal], n_revisions: int) -> None: ...

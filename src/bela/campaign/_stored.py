@@ -1,0 +1,341 @@
+"""A campaign in a folder: settings, journal, cache, and one writer at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bela._labels import LabelCodes
+from bela.campaign._bystander import Bystander
+from bela.campaign._campaign import Campaign
+from bela.campaign._settings import Settings, read_settings, write_settings
+from bela.campaign._state import State
+from bela.datasets import DATASETS, load_dataset
+from bela.errors import BelaError, DataError, JournalError, ParameterError
+from bela.features import FeaturePlan, compute_features, plan_features
+from bela.journal import FolderStore, SQLiteJournal
+from bela.protocols import Records
+from bela.records import BoolArray, Label
+from bela.sources import brought_labels, open_records, row_ids
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+Progress = Callable[[str, float], object]
+
+_SETTINGS = "campaign.toml"
+
+
+class StoredCampaign:
+    """A campaign that lives in a folder: open it, ask and tell, close it, and go on another day.
+
+    Made by `create_campaign` and `open_campaign`; a context manager.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        settings: Settings,
+        records: Records,
+        campaign: Campaign,
+        journal: SQLiteJournal,
+        lock: FileLock | None,
+    ) -> None:
+        self.path, self.settings, self.records, self.campaign = path, settings, records, campaign
+        self.plan = FeaturePlan.from_dict(settings.features)
+        self._journal, self._lock = journal, lock
+
+    @property
+    def given(self) -> BoolArray:
+        """Which rows the data brought a label for."""
+        given = np.zeros(self.records.n_rows, dtype=bool)
+        given[list(self.campaign.given)] = True
+        return given
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The columns that an oracle must not see: labels, and what else was hidden."""
+        label = self.settings.label_column
+        return (*self.settings.hidden, *(() if label is None else (label,)))
+
+    def ids(self) -> Sequence[Any] | None:
+        """Return what the rows are called, None if by their numbers."""
+        column = self.settings.id_column
+        return None if column is None else row_ids(self.records, column)
+
+    def aim(self, *, target: float | None, budget: int | None) -> None:
+        """Change when to stop, in the journal and in the settings."""
+        self.campaign.aim(target=target, budget=budget)
+        if (target, budget) != (self.settings.target, self.settings.budget):
+            self.settings = replace(self.settings, target=target, budget=budget)
+            write_settings(self.path / _SETTINGS, self.settings)
+
+    def close(self) -> None:
+        """Let others write; everything is on disk already."""
+        self._journal.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    def __enter__(self) -> StoredCampaign:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def create_campaign(
+    data: str | Path,
+    path: Path,
+    *,
+    id_column: str | None = None,
+    label_column: str | None = None,
+    hidden: Sequence[str] = (),
+    encoding: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    features: str | None = None,
+    text_model: str | None = None,
+    progress: Progress | None = None,
+    tell: Callable[[str], object] | None = None,
+    background: bool = False,
+    **campaign: Any,
+) -> StoredCampaign:
+    """Begin a campaign in a new folder.
+
+    Parameters
+    ----------
+    data
+        A file, a folder of images, or the name of a dataset.
+    path
+        The folder, which must not exist.
+    id_column, label_column, hidden, encoding
+        See `Settings`.
+    kinds, features, text_model
+        Kinds of columns that are not as they look; `module:function` that computes features; a model that reads texts.
+    progress
+        Called with what is being done, and the share of it that is done.
+    tell
+        Called with each line that says how the columns are taken.
+    background
+        Make revisions in a thread of their own.
+    campaign
+        Of `Campaign`: method, target, budget, confidence, seed, classes.
+    """
+    if path.exists():
+        raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
+    place = _place_of(data, path)
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    try:
+        (new / "cache").mkdir(parents=True)
+        records = _open_data(data, new, encoding, progress)
+        for column in (id_column, label_column, *hidden):
+            if column is not None and column not in records.columns:
+                raise ParameterError(f"there is no column {column!r}: there are {', '.join(records.columns)}")
+        exclude = {name for name in (label_column, *hidden) if name is not None}
+        plan = plan_features(records, exclude=exclude, kinds=kinds, function=features, text_model=text_model)
+        for line in plan.describe() if tell is not None else ():
+            tell(line)
+        if id_column is not None:
+            row_ids(records, id_column)
+        settings = Settings(
+            data=place, fingerprint=records.fingerprint, n_rows=records.n_rows, id_column=id_column,
+            label_column=label_column, hidden=tuple(hidden), encoding=encoding, features=plan.to_dict(), **campaign,
+        )  # fmt: skip
+        np.save(new / settings.rows, records.row_digests())
+        SQLiteJournal(new / settings.journal, create=True).close()
+        write_settings(new / _SETTINGS, settings)
+        del records  # its files move
+        new.rename(path)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    try:
+        return open_campaign(path, progress=progress, background=background)
+    except BelaError:  # nothing was asked yet: the settings do not work out
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def open_campaign(
+    path: Path,
+    *,
+    read_only: bool = False,
+    accept_changes: bool = False,
+    recompute: bool = False,
+    progress: Progress | None = None,
+    background: bool = False,
+) -> StoredCampaign:
+    """Open a campaign and let everything happen again that its journal says.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    read_only
+        Only look; somebody else may be answering.
+    accept_changes
+        If the data have changed, go on with the answers to rows that have not, as labels that the data bring.
+    recompute
+        Trust nothing that was kept: fit everything anew.
+    progress
+        Called with what is being done, and the share of it that is done.
+    background
+        Make revisions in a thread of their own.
+    """
+    path = Path(path)
+    settings = read_settings(path / _SETTINGS)
+    lock = None if read_only else _lock(path)
+    journal = None
+    try:
+        data = settings.data if settings.data in DATASETS else path / settings.data
+        records = _open_data(data, path, settings.encoding, progress)
+        if records.fingerprint != settings.fingerprint:
+            if not accept_changes:
+                raise DataError(
+                    f"{settings.data} has changed since the campaign {path} began: put the old data back, or accept "
+                    "the changes to go on with the rows that are the same"
+                )
+            if read_only:
+                raise ParameterError("changes of the data can be accepted by a writer only")
+            settings = _carry_over(path, settings, records, progress)
+        plan = FeaturePlan.from_dict(settings.features)
+        source = compute_features(records, plan, cache=path / "cache", seed=settings.seed, progress=progress)
+        journal = SQLiteJournal(path / settings.journal, read_only=read_only)
+        total = max(journal.n_events, 1)
+        options: dict[str, Any] = {"background": background} if background and settings.method == "bela" else {}
+        if settings.method == "bela" and not recompute:
+            options["store"] = FolderStore(path / "cache" / "revisions")
+        campaign = Campaign(
+            source,
+            method=settings.method, target=settings.target, budget=settings.budget, confidence=settings.confidence,
+            seed=settings.seed, classes=settings.classes, labels=_labels(path, settings, records),
+            journal=journal,
+            progress=None if progress is None else lambda n: progress("going through the answers", n / total),
+            **options,
+        )  # fmt: skip
+        stored = StoredCampaign(path, settings, records, campaign, journal, lock)
+        if not read_only:  # the settings may have been edited
+            campaign.aim(target=settings.target, budget=settings.budget)
+    except BaseException:
+        if journal is not None:
+            journal.close()
+        if lock is not None:
+            lock.release()
+        raise
+    return stored
+
+
+def _lock(path: Path) -> FileLock:
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise JournalError(
+            f"{path} is open elsewhere: close it there first, as only one can answer at a time"
+        ) from None
+    return lock
+
+
+def _open_data(data: str | Path, path: Path, encoding: str | None, progress: Progress | None) -> Records:
+    if str(data) in DATASETS and not Path(data).exists():
+        return open_records(load_dataset(str(data)).images)
+    return open_records(data, cache=path / "cache", encoding=encoding, progress=progress)
+
+
+def _place_of(data: str | Path, path: Path) -> str:
+    """Return the path of the data as seen from the campaign's folder, so that both can be moved together."""
+    if str(data) in DATASETS and not Path(data).exists():
+        return str(data)
+    absolute = Path(data).absolute()
+    try:
+        return Path(os.path.relpath(absolute, path.absolute())).as_posix()
+    except ValueError:  # on another drive
+        return absolute.as_posix()
+
+
+def _labels(path: Path, settings: Settings, records: Records) -> dict[int, Label]:
+    """Return the labels that the data bring, and those that were carried over."""
+    labels: dict[int, Label] = {}
+    if settings.label_column is not None:
+        labels.update(brought_labels(records, settings.label_column))
+    return labels | _carried(path, settings)
+
+
+def _carried(path: Path, settings: Settings) -> dict[int, Label]:
+    if settings.carried is None:
+        return {}
+    try:
+        with (path / settings.carried).open(encoding="utf-8") as file:
+            return {int(row): label for row, label in map(json.loads, file)}
+    except (OSError, ValueError, TypeError) as error:
+        raise JournalError(f"{path / settings.carried} cannot be read: {error}") from None
+
+
+def _carry_over(path: Path, settings: Settings, records: Records, progress: Progress | None) -> Settings:
+    """Begin anew on changed data, with the answers to rows that are the same as before.
+
+    The settings name the journal and the answers that are carried over; replacing them is what makes it happen.
+    """
+    answers = _answers_by_row(path, settings)
+    try:
+        before = np.load(path / settings.rows, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise JournalError(f"{path / settings.rows} cannot be read, so nobody can tell what changed: {error}") from None
+    now = records.row_digests()
+    places: dict[int, list[int]] = {}
+    for row in range(len(now) - 1, -1, -1):
+        places.setdefault(int(now[row]), []).append(row)
+    carried = []
+    for row in sorted(answers):
+        same = places.get(int(before[row])) if row < len(before) else None
+        if same:
+            carried.append((same.pop(), answers[row]))
+    number = 1 + sum(1 for _ in path.glob("journal*.sqlite"))
+    columns = {
+        name: kind for name, kind in dict(settings.features.get("columns", {})).items() if name in records.columns
+    }
+    exclude = {name for name in (settings.label_column, *settings.hidden) if name in records.columns}
+    plan = plan_features(
+        records, exclude=exclude, kinds=columns,
+        function=settings.features.get("function"), text_model=settings.features.get("text_model"),
+    )  # fmt: skip
+    new = replace(
+        settings, fingerprint=records.fingerprint, n_rows=records.n_rows, features=plan.to_dict(),
+        journal=f"journal-{number}.sqlite", rows=f"rows-{number}.npy", carried=f"carried-{number}.jsonl",
+        budget=None if settings.budget is None else min(settings.budget, records.n_rows),
+    )  # fmt: skip
+    SQLiteJournal(path / new.journal, create=True).close()
+    with (path / str(new.carried)).open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(pair) + "\n" for pair in carried)
+        file.flush()
+        os.fsync(file.fileno())
+    np.save(path / new.rows, now)
+    write_settings(path / _SETTINGS, new)
+    if progress is not None:
+        progress(f"{len(carried)} of {len(answers)} answers are about rows that are the same", 1.0)
+    return new
+
+
+def _answers_by_row(path: Path, settings: Settings) -> dict[int, Label]:
+    """Return what a journal says about each row, without any method."""
+    journal = SQLiteJournal(path / settings.journal, read_only=True)
+    try:
+        state = State(Bystander(), LabelCodes(settings.classes), settings.n_rows, target=None, budget=None)
+        for event in journal.events():
+            if event.seq > 1:
+                state.happen_again(event.seq, event.kind, event.data)
+    finally:
+        journal.close()
+    codes = {row: int(state.known[row]) for row in state.asked} | state.volunteered
+    answers = {row: state.codes.classes[code] for row, code in codes.items()}
+    return _carried(path, settings) | answers
