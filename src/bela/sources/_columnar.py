@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _BLOCK_BYTES = 16 << 20
 _FILE_MAGIC = b"ARROW1"
+_STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def parquet_blocks(path: Path) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -64,6 +65,8 @@ class MappedFile:
             raise self._trouble(error) from None
         source = pa.BufferReader(pa.py_buffer(self._map))
         self._is_file = self._map[: len(_FILE_MAGIC)] == _FILE_MAGIC
+        if not self._is_file and self._map[-len(_STREAM_END) :] != _STREAM_END:
+            raise self._trouble(ValueError("the mark of its end is missing"))  # else a cut between batches goes unseen
         try:
             self._reader = pa.ipc.open_file(source) if self._is_file else pa.ipc.open_stream(source)
         except ARROW_ERRORS as error:

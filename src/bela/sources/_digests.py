@@ -50,8 +50,10 @@ def digest_array(array: pa.Array) -> U64:
     kind, types = array.type, pa.types
     if types.is_null(kind):
         return np.full(len(array), _NULL)
-    if types.is_large_string(kind) or types.is_large_binary(kind):
+    if types.is_large_string(kind):
         found = _digest_texts(array)
+    elif types.is_large_binary(kind):
+        found = _digest_texts(array) ^ _seed("bytes")
     elif types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         found = _digest_numbers(array)
     elif types.is_temporal(kind) and not types.is_interval(kind):
