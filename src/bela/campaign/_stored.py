@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -46,6 +47,7 @@ class StoredCampaign:
         settings: Settings,
         records: Records,
         campaign: Campaign,
+        *,
         journal: SQLiteJournal,
         lock: FileLock | None,
     ) -> None:
@@ -141,8 +143,9 @@ def create_campaign(
                 raise ParameterError(f"there is no column {column!r}: there are {', '.join(records.columns)}")
         exclude = {name for name in (label_column, *hidden) if name is not None}
         plan = plan_features(records, exclude=exclude, kinds=kinds, function=features, text_model=text_model)
-        for line in plan.describe() if tell is not None else ():
-            tell(line)
+        if tell is not None:
+            for line in plan.describe():
+                tell(line)
         if id_column is not None:
             row_ids(records, id_column)
         settings = Settings(
@@ -212,7 +215,7 @@ def open_campaign(
         total = max(journal.n_events, 1)
         options: dict[str, Any] = {"background": background} if background and settings.method == "bela" else {}
         if settings.method == "bela" and not recompute:
-            options["store"] = FolderStore(path / "cache" / "revisions")
+            options["store"] = FolderStore(path / "cache" / f"revisions-{_key(settings)}")
         campaign = Campaign(
             source,
             method=settings.method, target=settings.target, budget=settings.budget, confidence=settings.confidence,
@@ -221,7 +224,7 @@ def open_campaign(
             progress=None if progress is None else lambda n: progress("going through the answers", n / total),
             **options,
         )  # fmt: skip
-        stored = StoredCampaign(path, settings, records, campaign, journal, lock)
+        stored = StoredCampaign(path, settings, records, campaign, journal=journal, lock=lock)
         if not read_only:  # the settings may have been edited
             campaign.aim(target=settings.target, budget=settings.budget)
     except BaseException:
@@ -231,6 +234,12 @@ def open_campaign(
             lock.release()
         raise
     return stored
+
+
+def _key(settings: Settings) -> str:
+    """Return a name for what revisions are made from, besides answers."""
+    plan = json.dumps([settings.fingerprint, settings.features, settings.seed], sort_keys=True)
+    return hashlib.blake2b(plan.encode(), digest_size=8).hexdigest()
 
 
 def _lock(path: Path) -> FileLock:
