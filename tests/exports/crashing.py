@@ -1,6 +1,7 @@
 """A script that dies while it exports, at every single step or at random moments, and says what it found after that.
 
     python crashing.py TARGET FORMAT [HOW_OFTEN_AT_RANDOM]
+    python crashing.py FOLDER one|several HOW_OFTEN        four at once, none of which dies
 
 Each line is a JSON object: the version that is in place (None for none) and what is wrong with it; for single steps
 also whether the export got to its end before, and what is in place and what is hidden after the next export.
@@ -19,6 +20,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+from bela.errors import ExportError
 from bela.exports import check_export, export, labels_digest, read_certificate
 
 TABLES = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("tables.py"))))
@@ -98,8 +100,30 @@ def die_anywhere(target: Path, name: str, times: int) -> None:
         print(json.dumps(look(target, versions)))
 
 
+def work_side_by_side(targets: list[Path], times: int) -> None:
+    """Export in as many processes at once as there are targets, and say what each was refused."""
+    records, result = TABLES.some_rows(20)
+    children = []
+    for target in targets:
+        child = os.fork()
+        if child == 0:
+            for _ in range(times):
+                try:
+                    export(records, result, target)
+                except ExportError as error:
+                    print(json.dumps({"refused": str(error)}), flush=True)
+            os._exit(0)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * len(children)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        die_everywhere(Path(sys.argv[1]), sys.argv[2])
+    place = Path(sys.argv[1])
+    if sys.argv[2] == "one":
+        work_side_by_side([place / "out.csv"] * 4, int(sys.argv[3]))
+    elif sys.argv[2] == "several":
+        work_side_by_side([place / f"out{i}.csv" for i in range(4)], int(sys.argv[3]))
+    elif len(sys.argv) == 3:
+        die_everywhere(place, sys.argv[2])
     else:
-        die_anywhere(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+        die_anywhere(place, sys.argv[2], int(sys.argv[3]))

@@ -64,7 +64,7 @@ def test_death_at_any_step_leaves_a_whole_export_or_none(name, folder):
 def test_killed_at_random_moments(name, folder):
     """`kill -9` at a random moment leaves a whole export of one of the versions, or none."""
     target = folder / "out"
-    assert all(case["problems"] == [] for case in crash(target, name, 20))
+    assert all(case["problems"] == [] for case in crash(target, name, 10))
     export(*TABLES.some_rows(100), target, format=name)
     assert check_export(target) == []
     assert [entry for entry in os.listdir(folder) if entry.startswith(".")] == []
@@ -133,6 +133,18 @@ def test_one_writer_at_a_time(tmp_path):
         assert (hidden / "new").is_dir()
     export(records, result, tmp_path / "other.csv")
     assert not hidden.exists()
+
+
+@only_posix
+@pytest.mark.parametrize("targets", ["one", "several"])
+def test_exports_side_by_side_do_not_disturb_each_other(targets, folder):
+    """Four at once into one folder, to one place or to four: each is written whole, or told that another is at work."""
+    refused = [case["refused"] for case in crash(folder, targets, 60)]
+    assert all(targets == "one" and sentence.startswith("another export") for sentence in refused), refused
+    names = sorted(path.name for path in folder.glob("*.csv"))
+    assert len(names) == (1 if targets == "one" else 4)
+    assert all(check_export(folder / name) == [] for name in names)
+    assert sorted(os.listdir(folder)) == sorted([*names, *(f"{name}.certificate.json" for name in names)])
 
 
 def test_memory_does_not_grow_with_the_data(tmp_path):

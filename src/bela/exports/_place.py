@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 STAGING = ".bela-export"
 """How the names of the hidden folders end."""
 
+_TRIES = 10
+
 _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
@@ -49,8 +51,7 @@ def staged(target: Path) -> Iterator[Path]:
     """Lend a folder to write what is to become `target` in; nobody else writes to that target meanwhile."""
     _sweep(target)
     folder = _staging(target)
-    folder.mkdir(exist_ok=True)
-    lock = _try_lock(folder)
+    lock = _enter(folder)
     if lock is None:
         raise ExportError(f"another export is just being written to {target}: wait for it to end")
     try:
@@ -98,13 +99,22 @@ def _staging(target: Path) -> Path:
     return target.parent / f".{target.name}{STAGING}"
 
 
-def _try_lock(folder: Path) -> FileLock | None:
+def _enter(folder: Path) -> FileLock | None:
+    """Make a hidden folder and lock it, or return None while somebody has it for longer than a moment."""
+    for _ in range(_TRIES):
+        with suppress(FileNotFoundError, FileExistsError):  # the one before has just taken the folder away
+            folder.mkdir(exist_ok=True)
+            return _try_lock(folder, seconds=0.5)
+    return None
+
+
+def _try_lock(folder: Path, seconds: float = 0) -> FileLock | None:
     """Return the lock on a hidden folder, or None while somebody alive has it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / "lock")
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=seconds)
     except Timeout:
         return None
     return lock
@@ -140,11 +150,11 @@ def _dispose(folder: Path, lock: FileLock) -> None:
     for name in os.listdir(folder):
         if name != "lock":
             _remove(folder / name)
-    with suppress(OSError):  # on Windows a file that is open stays
+    # A lock is taken away by its holder only: once it is released, the file may be that of the next one.
+    with suppress(OSError):  # on Windows a file that is open stays, and so does the folder, for the next export
         (folder / "lock").unlink()
     lock.release()
-    with suppress(OSError):
-        (folder / "lock").unlink(missing_ok=True)
+    with suppress(OSError):  # the next one is in it
         folder.rmdir()
 
 
