@@ -13,8 +13,12 @@ from bela.records import BoolArray, FloatArray, IntArray
 from bela.splitters import Fit
 
 N_BINS = 20
-_TRUST = 5.0  # errors that must be seen, or missed, before the fit's own view of its errors is doubted
-_WEAK = 100.0  # draws that the learner's own view of its errors is worth at most
+_CAUTION = 20.0  # nats of log-loss that it takes to change the fit's own view of its errors by a factor of e
+# What the learner thinks of its errors is right within a factor of two with a hundred answers, later within a third:
+# it is worth as much as so many errors that were seen.
+_ANSWERS_AN_ERROR = 40
+_ERRORS = (2.0, 8.0)
+_MOST = 5_000  # draws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +89,6 @@ def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: in
     """
     n_rows = len(fit.proba)
     codes = np.asarray(fit.classes)[fit.proba.argmax(axis=1)].astype(np.int32)
-    top = fit.proba.max(axis=1)
     margin = _margin(fit.proba)
     outside = np.ones(n_rows, dtype=bool)
     outside[fit.rows] = False
@@ -100,8 +103,8 @@ def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: in
 
     foretold = np.asarray(fit.classes)[fit.out_of_fold.argmax(axis=1)] == answers
     judged = np.bincount(answers, minlength=n_classes)[answers] > 1  # the only one of its class cannot be foretold
-    curve = _ErrorCurve(fit.out_of_fold.max(axis=1), ~foretold, judged, uniform)
-    error = curve(top)
+    place = np.searchsorted(fit.classes, answers)
+    error = _error_chances(fit, place, uniform & judged)
     guess = np.array([error[order[edges[i] : edges[i + 1]]].mean() if sizes[i] else 0.5 for i in range(N_BINS)])
 
     # the bin that each uniformly drawn answer would lie in, by its left-out margin
@@ -110,8 +113,10 @@ def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: in
     places = np.minimum(np.searchsorted(upper, _margin(fit.out_of_fold[drawn])), N_BINS - 1)
     seen = np.bincount(places, minlength=N_BINS).astype(float)
     wrong = np.bincount(places, weights=(~foretold[drawn]).astype(float), minlength=N_BINS)
-    # What the curve says stands in for some draws more: it rests on all answers, but on left-out outcomes.
-    weak = np.clip(len(answers) / 2, 10.0, _WEAK) * sizes / max(sizes.sum(), 1)
+    # What the fit thinks of its errors stands in for some draws more.
+    errors = np.clip(len(answers) / _ANSWERS_AN_ERROR, *_ERRORS)
+    rate = float(guess @ sizes) / max(sizes.sum(), 1)
+    weak = min(errors / max(rate, 1e-6), _MOST) * sizes / max(sizes.sum(), 1)
     return Revision(
         n_training=len(fit.rows),
         outside=outside,
@@ -125,21 +130,23 @@ def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: in
     )
 
 
-class _ErrorCurve:
-    """Chance of an error by the largest probability: what the fit itself thinks, times how much more it errs than that.
+def _error_chances(fit: Fit, place: IntArray, used: BoolArray) -> FloatArray:
+    """Return the chance of each row to be labelled wrong: what the fit thinks, made as sure as it may be.
 
-    The fit's own view rests on all answers. How far to believe it is told by those drawn uniformly, each as foretold by
-    fits that had not seen it; with few of them, hardly at all.
+    The fit's probabilities suit all answers, most of which were asked because they were in doubt. A power of them that
+    suits the answers drawn uniformly (`used`, of class `place` each) suits the other rows better: it is chosen by the
+    log-loss of these answers, each foretold by fits that had not seen it, and stays close to 1 if they are few.
     """
-
-    def __init__(self, top: FloatArray, wrong: BoolArray, judged: BoolArray, uniform: BoolArray) -> None:
-        used = judged & uniform
-        expected = float((1.0 - top[used]).sum())
-        self._ratio = (float(wrong[used].sum()) + _TRUST) / (expected + _TRUST)
-
-    def __call__(self, top: FloatArray) -> FloatArray:
-        result: FloatArray = np.clip((1.0 - top.astype(float)) * self._ratio, 1e-6, 1.0)
-        return result
+    log_p = np.log(np.maximum(fit.out_of_fold[used], 1e-9)).astype(float)
+    best, least = 1.0, np.inf
+    for log_power in np.linspace(-1.0, 1.5, 51):
+        scaled = log_p * np.exp(log_power)
+        norm = np.log(np.exp(scaled).sum(axis=1))
+        loss = float((norm - scaled[np.arange(len(scaled)), place[used]]).sum()) + _CAUTION * log_power**2
+        if loss < least:
+            best, least = float(np.exp(log_power)), loss
+    powers = np.power(np.maximum(fit.proba, 1e-9), np.float32(best))
+    return np.asarray(np.clip(1.0 - powers.max(axis=1) / powers.sum(axis=1), 1e-6, 1.0))
 
 
 def _margin(proba: FloatArray) -> FloatArray:
