@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from bela._labels import LabelCodes, is_missing
 from bela.campaign._deeds import Answered, Skipped
 from bela.campaign._state import State
-from bela.errors import JournalError, LabelError, ParameterError, QuestionError
+from bela.errors import JournalError, LabelError, OracleError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
-from bela.oracles import make_oracle
+from bela.oracles import answers_of, make_oracle
 from bela.protocols import Journal, Oracle, Source
 from bela.records import (
     UNKNOWN,
@@ -133,19 +134,20 @@ class Campaign:
         """Open further questions; whether there is a reason to try for more at once."""
         before = self.method.n_revisions
         proposals = self.method.propose(wanted)
-        self._state.exhausted = not proposals and not self._state.open
-        if proposals or self.method.n_revisions > before:
+        exhausted = not proposals and not self._state.open
+        if proposals or self.method.n_revisions > before or exhausted != self._state.exhausted:
             asked = [[proposal.row, str(proposal.role), proposal.revision] for proposal in proposals]
             self._write("asked", n=wanted, questions=asked, revisions=self.method.n_revisions)
+        self._state.exhausted = exhausted
         corrected = [q for q in self._state.open_questions(proposals) if q.row in self._state.volunteered]
         for question in corrected:  # somebody has said it already
             self.tell(question.id, self._state.codes.classes[self._state.volunteered[question.row]])
         return bool(corrected)
 
-    def tell(self, question_id: int, label: Label, *, by: str | None = None) -> None:
+    def tell(self, question_id: int, label: Label, *, by: str | None = None, cost: float = 0.0) -> None:
         """Give the answer to a question. Giving it twice is harmless; another answer is an error: see `relabel`.
 
-        `by` says who answered, for the record.
+        `by` says who answered, for the record, and `cost` what that cost.
         """
         question = self._question(question_id)
         label = self._state.codes.check(label)
@@ -158,15 +160,15 @@ class Campaign:
             return
         if question_id not in self._state.open:
             raise QuestionError(f"question {question_id} was skipped: undo that first, or relabel row {question.row}")
-        self._do("answered", question=question_id, label=label, **({} if by is None else {"by": by}))
+        self._do("answered", question=question_id, label=label, **_noted(by, cost))
 
-    def skip(self, question_id: int, *, by: str | None = None) -> None:
+    def skip(self, question_id: int, *, by: str | None = None, cost: float = 0.0) -> None:
         """Leave a question unanswered; its row is labelled like the others of its leaf."""
         self._question(question_id)
         if question_id in self._state.answers:
             raise QuestionError(f"question {question_id} is answered already: undo that first")
         if question_id in self._state.open:
-            self._do("skipped", question=question_id, **({} if by is None else {"by": by}))
+            self._do("skipped", question=question_id, **_noted(by, cost))
 
     def undo(self) -> Question | None:
         """Take back the last answer, skip or change; the question that is open again, if it was about one."""
@@ -185,7 +187,7 @@ class Campaign:
         if not (isinstance(row, (int, np.integer)) and 0 <= row < len(self._state.known)):
             raise QuestionError(f"there is no row {row}: rows go from 0 to {len(self._state.known) - 1}")
         label = self._state.codes.check(label)
-        self._do("relabelled", row=int(row), label=label, **({} if by is None else {"by": by}))
+        self._do("relabelled", row=int(row), label=label, **_noted(by))
 
     # ---------------------------------------------------------------------------------------------- classes
 
@@ -317,17 +319,35 @@ class Campaign:
                 progress(self)
         return self.result()
 
-    def step(self, oracle: Oracle, n: int) -> None:
-        """Put up to n questions to the oracle and take in its answers; None for an answer skips the question."""
-        questions = self.ask(n)
+    def step(
+        self,
+        oracle: Oracle,
+        n: int,
+        *,
+        by: str | None = None,
+        progress: Callable[[Campaign], object] | None = None,
+    ) -> None:
+        """Put up to n questions to the oracle and take in its answers; None for an answer skips the question.
+
+        Each answer is taken in as soon as it is given, so that none is lost when the oracle fails half-way; `progress`
+        is called after each. What they cost is written down if the oracle says so.
+        """
+        questions = {question.row: question for question in self.ask(n)}
         if not questions:
             return
-        answers = oracle(np.array([question.row for question in questions]))
-        for question, answer in zip(questions, answers, strict=True):
-            if is_missing(answer):
-                self.skip(question.id)
-            else:
-                self.tell(question.id, answer)
+        before = getattr(oracle, "cost", 0.0)
+        with closing(answers_of(oracle, np.array(list(questions)))) as answers:
+            for row, answer in answers:
+                if row not in questions:
+                    raise OracleError(f"the oracle answered for row {row}, which it was not asked about")
+                after = getattr(oracle, "cost", 0.0)
+                if is_missing(answer):
+                    self.skip(questions[row].id, by=by, cost=after - before)
+                else:
+                    self.tell(questions[row].id, answer, by=by, cost=after - before)
+                before = after
+                if progress is not None:
+                    progress(self)
 
     # ---------------------------------------------------------------------------------------------- inside
 
@@ -395,6 +415,11 @@ class Campaign:
             raise QuestionError(f"labels name a row outside 0 to {n_rows - 1}")
         codes = np.array([code for _, code in known], dtype=np.int32)
         self._state.know(rows, codes)
+
+
+def _noted(by: str | None, cost: float = 0.0) -> dict[str, Any]:
+    """Return what is written down about an answer if there is anything to say."""
+    return ({} if by is None else {"by": by}) | ({"cost": cost} if cost > 0 else {})
 
 
 def _leaf_shares(labelling: Labelling, known: IntArray) -> tuple[FloatArray, FloatArray]:

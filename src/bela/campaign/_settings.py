@@ -12,7 +12,18 @@ from typing import Any
 from bela.errors import JournalError
 from bela.methods import DEFAULT_METHOD
 
+SETTINGS = "campaign.toml"
+"""The name of the file in the folder of a campaign."""
+
 VERSION = 1
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("data", "fingerprint", "id_column", "label_column", "encoding", "method"), (str,)),
+    **dict.fromkeys(("journal", "rows", "carried"), (str,)),
+    **dict.fromkeys(("n_rows", "budget", "seed"), (int,)),
+    **dict.fromkeys(("target", "confidence"), (float, int)),
+    **dict.fromkeys(("hidden", "classes"), (list,)),
+    "features": (dict,),
+}
 _HEAD = """\
 # A labelling campaign of bela. The answers are in the journal, everything under cache/ can be made again.
 # target and budget may be changed here or on the command line; the rest is what the campaign began with.
@@ -99,15 +110,16 @@ def read_settings(path: Path) -> Settings:
     unknown = plain.keys() - known.keys()
     if unknown:
         raise JournalError(f"{path} has a setting {sorted(unknown)[0]!r}, which there is none of: remove it")
-    for name, kind in (("data", str), ("fingerprint", str), ("n_rows", int)):
-        if type(plain.get(name)) is not kind:
+    for name in ("data", "fingerprint", "n_rows"):
+        if name not in plain:
             raise JournalError(f"{path} needs the setting {name!r}: repair the file")
+    for name, value in plain.items():
+        if type(value) not in _TYPES[name]:
+            raise JournalError(f"{path} has the setting {name} = {value!r}, which makes no sense: repair the file")
     for name in ("journal", "rows", "carried"):
         if Path(str(plain.get(name, "file"))).name != plain.get(name, "file"):
             raise JournalError(f"{path} names a {name} outside its folder: {plain[name]!r}")
     for name in ("hidden", "classes"):
         if name in plain:
-            if not isinstance(plain[name], list):
-                raise JournalError(f"{path} must have a list as {name!r}")
             plain[name] = tuple(plain[name])
     return Settings(**plain)

@@ -47,6 +47,7 @@ class State:
         self.volunteered: dict[int, int] = {}  # row to class code: corrections that nobody had asked for
         self.history: list[Deed] = []  # what can be undone, the last at the end
         self.exhausted = False
+        self.cost = 0.0  # of all answers, those taken back included
 
     def know(self, rows: IntArray, codes: IntArray) -> None:
         """Take in labels that the data bring, before the first event."""
@@ -94,8 +95,9 @@ class State:
         proposals = [Proposal(row=row, role=Role(role), revision=revision) for row, role, revision in questions]
         self.method.repeat(n, proposals, revisions)
         self.open_questions(proposals)
+        self.exhausted = not self.open
 
-    def _answered(self, question: int, label: Label, by: str | None = None) -> None:
+    def _answered(self, question: int, label: Label, by: str | None = None, cost: float = 0.0) -> None:
         asked = self.open.pop(question)
         code = self.codes.encode(label)
         self.answers[question] = code
@@ -103,10 +105,12 @@ class State:
         self.known[asked.row] = code
         self.history.append(Answered(question, self.volunteered.pop(asked.row, None)))
         self.exhausted = False
+        self.cost += cost
         self.method.observe(asked.row, asked.role, code)
 
-    def _skipped(self, question: int, by: str | None = None) -> None:
+    def _skipped(self, question: int, by: str | None = None, cost: float = 0.0) -> None:
         asked = self.open.pop(question)
+        self.cost += cost
         self.history.append(Skipped(question))
         self.method.skip(asked.row, asked.role)
 

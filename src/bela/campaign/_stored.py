@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -17,10 +18,10 @@ import numpy as np
 from bela._labels import LabelCodes
 from bela.campaign._bystander import Bystander
 from bela.campaign._campaign import Campaign
-from bela.campaign._settings import Settings, read_settings, write_settings
+from bela.campaign._settings import SETTINGS, Settings, read_settings, write_settings
 from bela.campaign._state import State
 from bela.datasets import DATASETS, load_dataset
-from bela.errors import BelaError, DataError, JournalError, ParameterError
+from bela.errors import DataError, JournalError, LabelError, ParameterError
 from bela.features import FeaturePlan, compute_features, plan_features
 from bela.journal import FolderStore, SQLiteJournal
 from bela.protocols import Records
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float], object]
 
-_SETTINGS = "campaign.toml"
+_PATIENCE = 0.3  # seconds to wait for somebody who only looks whether the campaign is in use
 
 
 class StoredCampaign:
@@ -53,7 +54,7 @@ class StoredCampaign:
     ) -> None:
         self.path, self.settings, self.records, self.campaign = path, settings, records, campaign
         self.plan = FeaturePlan.from_dict(settings.features)
-        self._journal, self._lock = journal, lock
+        self.journal, self._lock = journal, lock
 
     @property
     def given(self) -> BoolArray:
@@ -78,11 +79,11 @@ class StoredCampaign:
         self.campaign.aim(target=target, budget=budget)
         if (target, budget) != (self.settings.target, self.settings.budget):
             self.settings = replace(self.settings, target=target, budget=budget)
-            write_settings(self.path / _SETTINGS, self.settings)
+            write_settings(self.path / SETTINGS, self.settings)
 
     def close(self) -> None:
         """Let others write; everything is on disk already."""
-        self._journal.close()
+        self.journal.close()
         if self._lock is not None:
             self._lock.release()
 
@@ -132,12 +133,13 @@ def create_campaign(
     """
     if path.exists():
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
+    data = str(data) if str(data) in DATASETS and not Path(data).exists() else Path(data)
     place = _place_of(data, path)
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     shutil.rmtree(new, ignore_errors=True)
     try:
         (new / "cache").mkdir(parents=True)
-        records = _open_data(data, new, encoding, progress)
+        records = _open_data(data, new / "cache", encoding, progress)
         for column in (id_column, label_column, *hidden):
             if column is not None and column not in records.columns:
                 raise ParameterError(f"there is no column {column!r}: there are {', '.join(records.columns)}")
@@ -148,13 +150,15 @@ def create_campaign(
                 tell(line)
         if id_column is not None:
             row_ids(records, id_column)
+        if campaign.get("classes") is not None:
+            campaign["classes"] = _alike(campaign["classes"], records, label_column)
         settings = Settings(
             data=place, fingerprint=records.fingerprint, n_rows=records.n_rows, id_column=id_column,
             label_column=label_column, hidden=tuple(hidden), encoding=encoding, features=plan.to_dict(), **campaign,
         )  # fmt: skip
         np.save(new / settings.rows, records.row_digests())
         SQLiteJournal(new / settings.journal, create=True).close()
-        write_settings(new / _SETTINGS, settings)
+        write_settings(new / SETTINGS, settings)
         del records  # its files move
         new.rename(path)
     except BaseException:
@@ -162,7 +166,7 @@ def create_campaign(
         raise
     try:
         return open_campaign(path, progress=progress, background=background)
-    except BelaError:  # nothing was asked yet: the settings do not work out
+    except (ParameterError, DataError, LabelError):  # nothing was asked yet: the settings do not work out
         shutil.rmtree(path, ignore_errors=True)
         raise
 
@@ -173,6 +177,7 @@ def open_campaign(
     read_only: bool = False,
     accept_changes: bool = False,
     recompute: bool = False,
+    until: int | None = None,
     progress: Progress | None = None,
     background: bool = False,
 ) -> StoredCampaign:
@@ -187,31 +192,36 @@ def open_campaign(
     accept_changes
         If the data have changed, go on with the answers to rows that have not, as labels that the data bring.
     recompute
-        Trust nothing that was kept: fit everything anew.
+        Trust nothing that was kept: read the data, compute the features and fit everything anew.
+    until
+        As it was after so many events; to look only.
     progress
         Called with what is being done, and the share of it that is done.
     background
         Make revisions in a thread of their own.
     """
     path = Path(path)
-    settings = read_settings(path / _SETTINGS)
+    settings = read_settings(path / SETTINGS)
     lock = None if read_only else _lock(path)
     journal = None
     try:
+        if lock is not None:  # whoever had it before may have changed them
+            settings = read_settings(path / SETTINGS)
+        cache = None if recompute else path / "cache"
         data = settings.data if settings.data in DATASETS else path / settings.data
-        records = _open_data(data, path, settings.encoding, progress)
+        records = _open_data(data, cache, settings.encoding, progress)
         if records.fingerprint != settings.fingerprint:
             if not accept_changes:
                 raise DataError(
                     f"{settings.data} has changed since the campaign {path} began: put the old data back, or accept "
-                    "the changes to go on with the rows that are the same"
+                    "the changes (--accept-changes) to go on with the answers to rows that are the same"
                 )
             if read_only:
                 raise ParameterError("changes of the data can be accepted by a writer only")
             settings = _carry_over(path, settings, records, progress)
         plan = FeaturePlan.from_dict(settings.features)
-        source = compute_features(records, plan, cache=path / "cache", seed=settings.seed, progress=progress)
-        journal = SQLiteJournal(path / settings.journal, read_only=read_only)
+        source = compute_features(records, plan, cache=cache, seed=settings.seed, progress=progress)
+        journal = SQLiteJournal(path / settings.journal, read_only=read_only, until=until)
         total = max(journal.n_events, 1)
         options: dict[str, Any] = {"background": background} if background and settings.method == "bela" else {}
         if settings.method == "bela" and not recompute:
@@ -247,7 +257,7 @@ def _lock(path: Path) -> FileLock:
 
     lock = FileLock(path / "lock")
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=_PATIENCE)
     except Timeout:
         raise JournalError(
             f"{path} is open elsewhere: close it there first, as only one can answer at a time"
@@ -255,16 +265,41 @@ def _lock(path: Path) -> FileLock:
     return lock
 
 
-def _open_data(data: str | Path, path: Path, encoding: str | None, progress: Progress | None) -> Records:
-    if str(data) in DATASETS and not Path(data).exists():
-        return open_records(load_dataset(str(data)).images)
-    return open_records(data, cache=path / "cache", encoding=encoding, progress=progress)
+def is_open(path: Path) -> bool | None:
+    """Whether somebody is answering in a campaign just now; None where that cannot be told."""
+    from filelock import FileLock, Timeout
+
+    if not (path / "lock").exists():
+        return False
+    try:
+        with FileLock(path / "lock").acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # such as a folder that may only be read
+        return None
+
+
+def _open_data(data: str | Path, cache: Path | None, encoding: str | None, progress: Progress | None) -> Records:
+    """Open a file or a folder, or a dataset whose name is a plain string."""
+    if isinstance(data, str):
+        return open_records(load_dataset(data).images)
+    return open_records(data, cache=cache, encoding=encoding, progress=progress)
+
+
+def _alike(classes: Iterable[Label], records: Records, label_column: str | None) -> tuple[Label, ...]:
+    """Return classes as numbers if they are written like numbers and the labels that the data bring are numbers."""
+    classes = tuple(classes)
+    if label_column is not None and int in map(type, brought_labels(records, label_column).values()):
+        with suppress(ValueError):
+            return tuple(int(name) if isinstance(name, str) else name for name in classes)
+    return classes
 
 
 def _place_of(data: str | Path, path: Path) -> str:
     """Return the path of the data as seen from the campaign's folder, so that both can be moved together."""
-    if str(data) in DATASETS and not Path(data).exists():
-        return str(data)
+    if isinstance(data, str):
+        return data
     absolute = Path(data).absolute()
     try:
         return Path(os.path.relpath(absolute, path.absolute())).as_posix()
@@ -329,7 +364,7 @@ def _carry_over(path: Path, settings: Settings, records: Records, progress: Prog
         file.flush()
         os.fsync(file.fileno())
     np.save(path / new.rows, now)
-    write_settings(path / _SETTINGS, new)
+    write_settings(path / SETTINGS, new)
     if progress is not None:
         progress(f"{len(carried)} of {len(answers)} answers are about rows that are the same", 1.0)
     return new

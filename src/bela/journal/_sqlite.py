@@ -11,10 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from bela.errors import JournalError
+from bela.errors import JournalError, ParameterError
 from bela.records import Event
 
 SCHEMA = 1
+_NEVER = 2**63 - 1  # the largest number of an event
 _APPLICATION = 0x42454C41  # "BELA", so that `file` and we know the file by its head
 
 _TABLES = """
@@ -41,10 +42,15 @@ class SQLiteJournal:
         Begin a new journal; otherwise there must be one.
     read_only
         Only look; somebody else may be writing.
+    until
+        Look at the first so many events only.
     """
 
-    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False, until: int | None = None) -> None:
         self.path = path
+        if until is not None and not read_only:
+            raise ParameterError("a part of a journal can be opened for reading only")
+        self._until = _NEVER if until is None else until
         if create == path.exists():
             raise JournalError(f"there is {'already a' if create else 'no'} journal {path}")
         self._read_only = read_only
@@ -57,7 +63,9 @@ class SQLiteJournal:
         try:
             with self._clear_errors():
                 self._prepare(create)
-                last = self._db.execute("SELECT seq, digest FROM events ORDER BY seq DESC LIMIT 1").fetchone()
+                last = self._db.execute(
+                    "SELECT seq, digest FROM events WHERE seq <= ? ORDER BY seq DESC LIMIT 1", (self._until,)
+                ).fetchone()
         except BaseException:
             self._db.close()
             raise
@@ -67,8 +75,13 @@ class SQLiteJournal:
 
     @property
     def n_events(self) -> int:
-        """How many events there were when it was opened, and that were appended since."""
+        """How many events there were when it was opened, and that were appended or read since."""
         return self._seq
+
+    @property
+    def digest(self) -> str:
+        """A digest of all these events, which nobody can change without changing it."""
+        return self._digest.hex()
 
     def append(self, events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Event]:
         """Write events, all or none, and return them when they are on disk."""
@@ -103,7 +116,8 @@ class SQLiteJournal:
                     raise JournalError(f"{self.path} has no event {after}")
                 digest = line[0]
             lines = self._db.execute(
-                "SELECT seq, at, kind, data, digest FROM events WHERE seq > ? ORDER BY seq", (after,)
+                "SELECT seq, at, kind, data, digest FROM events WHERE seq > ? AND seq <= ? ORDER BY seq",
+                (after, self._until),
             )
             for seq, at, kind, data, written in lines:
                 expected += 1
@@ -112,6 +126,8 @@ class SQLiteJournal:
                         f"{self.path} is damaged at event {expected}: restore the file from a copy; the events before "
                         "it can be read"
                     )
+                if seq > self._seq:  # somebody else has gone on since it was opened
+                    self._seq, self._digest = seq, digest
                 yield Event(seq=seq, at=at, kind=kind, data=json.loads(data))
 
     def close(self) -> None:

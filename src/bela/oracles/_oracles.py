@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class CallableOracle:
         return list(answers)
 
 
-def answers_of(oracle: Oracle, rows: IntArray) -> Iterator[tuple[int, Any]]:
+def answers_of(oracle: Oracle, rows: IntArray) -> Generator[tuple[int, Any], None, None]:
     """Yield each row with its answer (None: skipped), as soon as the oracle gives it where it gives them one by one.
 
     An oracle that has a method `answers` gives them in whatever order they come; others give all at once. So a caller
