@@ -128,9 +128,17 @@ def _checked(array: Any, where: str) -> Any:
             f"{where} holds values of the type {array.dtype} in {array.ndim} dimensions where numbers are needed: give "
             f"texts as a table with named columns"
         )
+    if array.dtype.kind == "U" and array.size and array.dtype.itemsize and not _is_text(array):
+        raise DataError(f"{where} holds characters that there are not: it may be damaged")
     if array.ndim > 1 and 0 in array.shape[1:]:
         raise DataError(f"{where} has the shape {array.shape}: there are no values in its rows")
     return array
+
+
+def _is_text(array: npt.NDArray[Any]) -> bool:
+    """Whether all numbers in an array of texts stand for characters; in a damaged file they need not."""
+    codes = np.ascontiguousarray(array).view(array.dtype.byteorder.replace("|", "=") + "u4")
+    return bool(codes.max() <= 0x10FFFF and not ((codes >= 0xD800) & (codes <= 0xDFFF)).any())
 
 
 def _row_bytes(array: Any) -> int:

@@ -9,7 +9,7 @@ from bela.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ARROW_ERRORS: tuple[type[Exception], ...] = (ValueError, OSError, TypeError, NotImplementedError, KeyError)
+ARROW_ERRORS: tuple[type[Exception], ...] = (ValueError, OSError, TypeError, NotImplementedError, KeyError, MemoryError)
 """What pyarrow raises: its own errors derive from these."""
 
 

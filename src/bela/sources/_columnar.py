@@ -34,6 +34,7 @@ def parquet_blocks(path: Path) -> Iterator[tuple[float, pa.RecordBatch]]:
             n_block = min(max(1, _BLOCK_BYTES * n_rows // max(1, n_bytes)), 1 << 17)
             for batch in file.iter_batches(batch_size=n_block, use_threads=False):
                 n_done += batch.num_rows
+                batch.validate(full=True)  # Parquet does not look whether texts are text
                 yield n_done / max(1, n_rows), plain_batch(batch)
     except DataError:
         raise
@@ -62,17 +63,21 @@ class MappedFile:
             with path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:  # an empty file cannot be mapped
-            raise self._trouble(error) from None
+            raise self.trouble(error) from None
         source = pa.BufferReader(pa.py_buffer(self._map))
         self._is_file = self._map[: len(_FILE_MAGIC)] == _FILE_MAGIC
         if not self._is_file and self._map[-len(_STREAM_END) :] != _STREAM_END:
-            raise self._trouble(ValueError("the mark of its end is missing"))  # else a cut between batches goes unseen
+            raise self.trouble(ValueError("the mark of its end is missing"))  # else a cut between batches goes unseen
         try:
             self._reader = pa.ipc.open_file(source) if self._is_file else pa.ipc.open_stream(source)
         except ARROW_ERRORS as error:
-            raise self._trouble(error) from None
-        self.schema = self._reader.schema
-        check_names(str(path), self.schema.names)
+            raise self.trouble(error) from None
+        try:
+            self.schema = self._reader.schema
+            names = self.schema.names
+        except ARROW_ERRORS as error:  # names that are no text
+            raise self.trouble(error) from None
+        check_names(str(path), names)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Go through the batches, once."""
@@ -88,7 +93,7 @@ class MappedFile:
                     self.release()
                 yield batch
         except ARROW_ERRORS as error:
-            raise self._trouble(error) from None
+            raise self.trouble(error) from None
 
     def holds(self, batch: pa.RecordBatch) -> bool:
         """Whether a batch points into the file, and is no unpacked copy."""
@@ -101,15 +106,21 @@ class MappedFile:
         if hasattr(self._map, "madvise"):  # not on Windows
             self._map.madvise(mmap.MADV_DONTNEED)
 
-    def _trouble(self, error: Exception) -> DataError:
+    def trouble(self, error: Exception) -> DataError:
+        """Return the error for a file that is not as it should be."""
         return DataError(f"{self._path} cannot be read as an Arrow file, it may be cut short: {_first_line(error)}")
 
 
 def arrow_blocks(path: Path) -> Iterator[tuple[float, pa.RecordBatch]]:
     """Go through the rows of an Arrow file of any kind."""
-    for batch in MappedFile(path, check=True).batches():
-        yield 0.0, plain_batch(batch)
+    file = MappedFile(path, check=True)
+    for batch in file.batches():
+        try:
+            block = plain_batch(batch)
+        except ARROW_ERRORS as error:  # names within types that are no text
+            raise file.trouble(error) from None
+        yield 0.0, block
 
 
 def _first_line(error: Any) -> str:
-    return str(error).partition("\n")[0]
+    return str(error).partition("\n")[0][:200]

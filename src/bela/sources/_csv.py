@@ -15,7 +15,8 @@ from bela.sources._text import TextFile
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 4 << 20
+_COLUMN_BYTES = 2 << 10  # a block of a table with very many columns is larger, as each column costs in each block
 _LONGEST = sys.maxsize if os.name != "nt" else 2**31 - 1
 
 
@@ -35,6 +36,7 @@ def csv_blocks(text: TextFile, delimiter: str) -> Iterator[pa.RecordBatch]:
             raise DataError(f"{path} is empty: its first line must name the columns")
         check_names(str(path), header)
         n_columns = len(header)
+        block_bytes = max(_BLOCK_BYTES, _COLUMN_BYTES * n_columns)
         rows: list[list[str]] = []
         start = text.position
         begun = lines.line_num + 1
@@ -43,7 +45,7 @@ def csv_blocks(text: TextFile, delimiter: str) -> Iterator[pa.RecordBatch]:
                 rows.append(values)
             elif values:  # else the line is blank
                 raise DataError(_ragged(text, header, values, begun, delimiter))
-            if text.position - start > _BLOCK_BYTES:
+            if text.position - start > block_bytes:
                 yield _block(header, rows)
                 rows = []
                 start = text.position

@@ -15,7 +15,7 @@ from bela.sources._values import to_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BLOCK_BYTES = 16 << 20
+_BLOCK_BYTES = 8 << 20
 _READ_CHARACTERS = 1 << 20
 _LONGEST_WORD = 16  # a value that is cut off by the end of what was read may be noticed so many characters before
 

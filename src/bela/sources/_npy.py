@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy.typing as npt
 from bela.errors import DataError
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # of a file in a ZIP archive: signature, lengths of its name and extras
-_TROUBLE = (ValueError, EOFError, OSError, zipfile.BadZipFile, KeyError, zlib.error, struct.error, NotImplementedError)
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
@@ -23,10 +21,10 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise DataError(f"there is no file {path}") from None
-    except _TROUBLE as error:
+    except Exception as error:  # of a damaged header NumPy raises whatever Python's parser raises
         try:  # an array without values cannot be mapped
             array = np.load(path, allow_pickle=False)
-        except _TROUBLE:
+        except Exception:
             raise DataError(f"{path} cannot be read as an array, it may be cut short: {_say(error)}") from None
     if not isinstance(array, np.ndarray):
         raise DataError(f"{path} holds several arrays where one is needed: give it the ending .npz")
@@ -43,7 +41,7 @@ def read_npz(path: Path) -> dict[str, npt.NDArray[Any]]:
             }
     except FileNotFoundError:
         raise DataError(f"there is no file {path}") from None
-    except _TROUBLE as error:
+    except Exception as error:
         raise DataError(f"{path} cannot be read as arrays, it may be cut short: {_say(error)}") from None
 
 
@@ -90,4 +88,4 @@ def _read_member(path: Path, archive: zipfile.ZipFile, file: Any, member: zipfil
 def _say(error: Exception) -> str:
     if "pickle" in str(error) or "Object arrays" in str(error):
         return "it holds Python objects, which are not read for safety; save numbers or texts"
-    return " ".join(str(error).split()) or type(error).__name__
+    return " ".join(str(error).split())[:200] or type(error).__name__
