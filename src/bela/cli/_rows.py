@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from bela._labels import is_missing
-from bela.sources import open_records
+from bela.cli._progress import make_progress
+from bela.sources import ArrayRecords, TableRecords, open_records
+
+
+def open_watched(path: Path) -> TableRecords | ArrayRecords:
+    """Open data, with a bar on the terminal as soon as there is something to wait for."""
+    with make_progress() as bars:
+        task = bars.add_task("", total=1.0, state="", visible=False)
+
+        def show(words: str, share: float) -> None:
+            bars.update(task, description=words, completed=share, visible=share < 1)
+
+        return open_records(path, progress=show)
 
 
 class Rows:
@@ -22,7 +34,7 @@ class Rows:
     """
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        self._records = open_records(path)
+        self._records = open_watched(path)
         self.path = path
         self.names: tuple[str, ...] = self._records.columns
         self.values: dict[str, list[Any]] = {name: self._records.column(name).to_pylist() for name in columns}

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bela.cli._rows import open_watched
 from bela.datasets import DATASETS, load_dataset
 from bela.errors import DataError, ParameterError
 from bela.protocols import Records
@@ -33,7 +34,7 @@ def read_data(data: str, truth: str | None, features: str = "auto") -> tuple[Any
             raise DataError(f"there is no file or folder {data}, and no dataset of that name: {', '.join(DATASETS)}")
         if truth is None:
             raise ParameterError("--truth is missing: give a .npy file of labels, or the name of the label column")
-        records = open_records(path)
+        records = open_watched(path)
         y = _read_truth(records, truth)
         X = feature_matrix(records, without=truth)
     if features == "raw" and isinstance(X, np.ndarray):

@@ -21,7 +21,10 @@ _SHOWN = 10  # mistakes
 
 def certify(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A .csv, .tsv, .jsonl or .parquet file with a label in every row.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A .csv, .tsv, .jsonl, .json, .parquet or .arrow file with a label in every row."
+        ),
     ],
     *,
     label: Annotated[str, typer.Option(metavar="COLUMN", help="The labels to audit.")],

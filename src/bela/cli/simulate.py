@@ -19,8 +19,8 @@ def simulate(
         str,
         typer.Argument(
             metavar="DATA",
-            help="A .npy, .npz, .csv, .tsv, .jsonl or .parquet file, a folder of images, or a dataset by name: "
-            "mnist, fashion-mnist, digits, blobs.",
+            help="A .csv, .tsv, .jsonl, .json, .parquet, .arrow, .npy or .npz file, a folder of such tables or of "
+            "images, or a dataset by name: mnist, fashion-mnist, digits, blobs.",
         ),
     ],
     *,
