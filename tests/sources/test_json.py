@@ -80,6 +80,9 @@ def test_mixed_columns_stay_exact_and_are_shown_as_text(tmp_path: Path, values: 
     found = [records.record(i)["v"] for i in range(len(values))]
     assert found == values
     assert [type(value) for value in found] == [type(value) for value in values]
+    assert isinstance(records, TableRecords)
+    assert records.mixed == ("v",)
+    assert [*records.values("v")] == values
     shown = [None if v is None else v if isinstance(v, str) else json.dumps(v) for v in values]
     assert records.column("v").to_pylist() == shown
     assert [value for batch in records.batches() for value in batch.column("v").to_pylist()] == shown

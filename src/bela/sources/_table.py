@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BLOCK_BYTES = 32 << 20
+_SHOWN = 64
 
 
 class TableRecords:
     """The rows of a table.
+
+    Columns of `mixed` kinds, such as numbers and texts, or objects, are handed out as text by `column` and `batches`;
+    `record`, `values` and `iter_records` give each value as it was.
 
     Parameters
     ----------
@@ -63,8 +67,10 @@ class TableRecords:
         self._find_fingerprint, self._find_digests, self._release = fingerprint, digests, release
         self._fingerprint: str | None = None
         self._digests: npt.NDArray[np.uint64] | None = None
+        self._n_shown = 0
         self.name, self.root, self.typed = name, root, typed
         self.columns: tuple[str, ...] = tuple(self._schema.names)
+        self.mixed: tuple[str, ...] = tuple(name for name in self.columns if name in self._coded)
 
     @property
     def n_rows(self) -> int:
@@ -86,6 +92,9 @@ class TableRecords:
         at = bisect_right(self._ends, row)
         batch = self._batches[at]
         [found] = self._rows(batch.slice(row - self._ends[at] + batch.num_rows, 1))
+        self._n_shown += 1
+        if self._n_shown % _SHOWN == 0:  # the system may have mapped megabytes around each of them
+            self._release()
         return found
 
     def iter_records(self) -> Iterator[dict[str, Any]]:
