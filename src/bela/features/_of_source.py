@@ -11,7 +11,10 @@ from bela.protocols import Source
 
 
 def learner_features(source: Source, seed: int = 0) -> Prepared | Floats:
-    """Return image features where the rows are images, otherwise the matrix, prepared as its numbers suggest."""
+    """Return the features of a source that has them ready, those of images, or the matrix prepared as it suggests."""
+    prepared = getattr(source, "prepared", None)
+    if isinstance(prepared, Prepared):
+        return prepared
     X = source.take(np.arange(source.n_rows))
     shape = image_shape(source)
     return prepare_features(X, seed=seed) if shape is None else image_features(X.reshape(-1, *shape))

@@ -20,8 +20,11 @@ from bela.records import Matrix
 COMPONENTS = 128
 MOST_COLUMNS = 256  # more are reduced to components
 FIT_ROWS = 10_000
+WIDE_COLUMNS = 2_048
+WIDE_FIT_ROWS = 4_096  # of a wide matrix: components take time cubic in the rows if there are fewer of them
 SHARED_COLUMNS = 16  # fewer columns are a table, whatever their units
 CLIP = 4.0  # standard deviations: beyond, an outlier would be alone in the world
+WILD = 20.0  # a deviation of so many times the middle half of the values is the work of a few
 DENSE_COLUMNS = 64  # a sparse matrix with fewer is a table
 TREE_COLUMNS = 48  # trees take long for more, and pixels or embeddings are nothing for them
 
@@ -65,14 +68,21 @@ def prepare_features(X: Matrix, *, seed: int = 0) -> Prepared:
         raise DataError(f"features are numbers, not {X.dtype}: encode other columns first")
     if not np.isfinite(X.sum(dtype=np.float64)) and not np.isfinite(X).all():
         raise DataError("features have NaN or infinite values: fill or leave out those rows")
-    rng = np.random.default_rng(seed)
-    rows = np.arange(len(X)) if len(X) <= FIT_ROWS else np.sort(rng.choice(len(X), FIT_ROWS, replace=False))
+    rows = fit_rows(len(X), seed, X.shape[1])
     sample = X[rows].astype(np.float64)
     columns = X.astype(np.float32) if X.shape[1] <= TREE_COLUMNS else None
     if shares_unit(sample):
         return Prepared(dense=_reduce(X, sample), columns=columns)
     standard = _standardise(X, sample)
     return Prepared(dense=_reduce(standard, standard[rows]), linear=standard, columns=columns)
+
+
+def fit_rows(n_rows: int, seed: int, n_columns: int = 1) -> npt.NDArray[np.intp]:
+    """Return the rows, in order, whose numbers decide on scales and components."""
+    limit = FIT_ROWS if n_columns <= WIDE_COLUMNS else WIDE_FIT_ROWS
+    if n_rows <= limit:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(seed).choice(n_rows, limit, replace=False))
 
 
 def shares_unit(sample: npt.NDArray[np.float64]) -> bool:
@@ -110,10 +120,26 @@ def _reduce(X: npt.NDArray[Any], sample: npt.NDArray[Any]) -> Floats:
 
 
 def _standardise(X: npt.NDArray[Any], sample: npt.NDArray[np.float64]) -> Floats:
-    spread = sample.std(axis=0)
-    spread[spread <= 1e-9 * np.maximum(np.abs(sample).max(axis=0), 1e-300)] = np.inf  # a constant says nothing
-    out = np.asarray((X - sample.mean(axis=0)) / spread, np.float32)
+    centre, spread = column_scales(sample)
+    out = np.asarray((X - centre) / spread, np.float32)
     return np.clip(out, -CLIP, CLIP, out=out)
+
+
+def column_scales(sample: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the centre and the spread of each column, an infinite spread for a constant.
+
+    They are mean and standard deviation, unless a few huge values have made the deviation what it is, beside which all
+    others would look the same: then both are taken from what lies between the 5th and the 95th percentile.
+    """
+    centre, spread = sample.mean(axis=0), sample.std(axis=0)
+    low, first, third, high = np.quantile(sample, [0.05, 0.25, 0.75, 0.95], axis=0)
+    wild = spread > WILD * (third - first)
+    wild &= third > first
+    if wild.any():
+        tame = np.clip(sample[:, wild], low[wild], high[wild])
+        centre[wild], spread[wild] = tame.mean(axis=0), tame.std(axis=0)
+    spread[spread <= 1e-9 * np.maximum(np.abs(centre), 1e-300)] = np.inf  # a constant says nothing
+    return centre, spread
 
 
 def _prepare_sparse(X: sparse.csr_array, seed: int) -> Prepared:
@@ -127,7 +153,7 @@ def _prepare_sparse(X: sparse.csr_array, seed: int) -> Prepared:
         X.data = np.log1p(X.data)
         rarity = np.log((1 + X.shape[0]) / (1 + np.bincount(X.indices, minlength=X.shape[1])))
         X.data *= rarity.astype(np.float32)[X.indices]
-    X = _unit_rows(X)
+    X = unit_rows(X)
     n = min(COMPONENTS, min(X.shape) - 1)
     if n < 1 or X.nnz == 0:
         return Prepared(dense=np.asarray(X.toarray()[:, :COMPONENTS], np.float32), linear=X)
@@ -138,7 +164,8 @@ def _prepare_sparse(X: sparse.csr_array, seed: int) -> Prepared:
     return Prepared(dense=dense / np.maximum(norm, 1e-6)[:, None], linear=X)
 
 
-def _unit_rows(X: sparse.csr_array) -> sparse.csr_array:
+def unit_rows(X: sparse.csr_array) -> sparse.csr_array:
+    """Bring the rows of a sparse matrix to length 1, rows of zeros aside."""
     norm = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     inverse = np.divide(1, norm, out=np.zeros_like(norm), where=norm > 0)
     return sparse.csr_array(sparse.dia_array((inverse[None], [0]), shape=(len(norm),) * 2) @ X)
