@@ -9,10 +9,17 @@ from typing import Annotated
 
 import typer
 
+from bela.cli._showing import escape
 from bela.cli.certify import certify
 from bela.cli.demo import demo
+from bela.cli.export import export
+from bela.cli.label import label
 from bela.cli.reproduce import reproduce
+from bela.cli.run import run
 from bela.cli.simulate import simulate
+from bela.cli.status import status
+from bela.cli.undo import undo
+from bela.cli.verify import verify
 from bela.errors import BelaError
 
 app = typer.Typer(
@@ -21,10 +28,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command()(demo)
-app.command()(simulate)
-app.command()(reproduce)
-app.command()(certify)
+for command in (demo, label, run, status, export, undo, verify, certify, simulate, reproduce):
+    app.command()(command)
 
 
 @app.callback(invoke_without_command=True)
@@ -63,6 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str) -> int:
-    line = " ".join(message.split())
+    line = escape(" ".join(message.split()))
     print(f"bela: {line}", file=sys.stderr)
     return 2

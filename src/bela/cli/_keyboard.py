@@ -8,7 +8,8 @@ import select
 import signal
 import sys
 import threading
-from types import FrameType, TracebackType
+from collections.abc import Callable
+from types import FrameType
 from typing import Any, Protocol
 
 ENTER, TAB, BACKSPACE, ESCAPE = "\n", "\t", "\x7f", "\x1b"
@@ -82,6 +83,7 @@ class TerminalKeyboard:
         self._before = termios.tcgetattr(self._fd)
         if threading.current_thread() is threading.main_thread():
             # After a stop, the terminal is as the shell likes it.
+            handlers: dict[signal.Signals, Callable[[int, FrameType | None], object]]
             handlers = {signal.SIGCONT: self._go_on, signal.SIGTSTP: self._pause, signal.SIGTERM: self._pause}
             for number, handler in handlers.items():
                 if signal.getsignal(number) is signal.SIG_DFL:  # not where somebody knows better
@@ -170,7 +172,7 @@ class WindowsKeyboard:
     def __enter__(self) -> WindowsKeyboard:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
     def read(self) -> str | None:

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from bela.records import Point
 
 
-def make_progress() -> Progress:
-    """Return a bar on stderr that shows answers and the bound, or nothing where stderr is no terminal."""
+def make_progress(*, transient: bool = False) -> Progress:
+    """Return a bar on stderr that shows answers and the bound, or nothing where stderr is no terminal.
+
+    A transient one is gone without a trace when it ends.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -27,6 +30,7 @@ def make_progress() -> Progress:
         console=console,
         disable=not console.is_terminal,
         expand=True,
+        transient=transient,
     )
 
 

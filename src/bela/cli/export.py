@@ -1,0 +1,82 @@
+"""`bela export`: the labelled dataset in a format that other tools read, with its certificate."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bela.cli._campaign_options import FolderArgument, JsonFlag
+
+if TYPE_CHECKING:
+    from bela.campaign import StoredCampaign
+
+
+def export(
+    campaign: FolderArgument,
+    *,
+    to: Annotated[str, typer.Option("--to", metavar="PATH", help="The file, or the folder for Hugging Face datasets.")],
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="csv, tsv, parquet, jsonl, json, hf, label-studio or snorkel.",
+            show_default="by the ending",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is no earlier export.")] = False,
+    json_: JsonFlag = False,
+) -> None:
+    """Write every row with its label, and the certificate beside it. Somebody may go on answering meanwhile."""
+    from bela.cli._campaigns import find_campaign, open_to_look
+    from bela.cli._output import Output
+    from bela.cli._overview import bound_line, count, document_of
+    from bela.exports import certificate_path
+    from bela.exports import export as write
+
+    output = Output("-" if json_ else None)
+    path = find_campaign(campaign)
+    notes: list[str] = []
+    with open_to_look(path, output) as stored, output.bars() as bars:
+        _refuse_the_data(stored, to)
+        result = stored.campaign.result()
+        document = document_of(stored, result)
+        written = write(
+            stored.records, result, to,
+            format=format_, ids=stored.ids(), given=stored.given, label_column=stored.settings.label_column,
+            certificate=document, overwrite=overwrite, note=notes.append,
+            progress=lambda done, total: bars(f"writing {Path(to).name}", done / max(total, 1)),
+        )  # fmt: skip
+    beside = certificate_path(written, folder=written.is_dir())
+    certificate = {"lower": document["bound"], "confidence": document["confidence"], "kind": document["kind"]}
+    outcome = {
+        "to": str(written),
+        "certificate_file": str(beside),
+        "campaign": str(path),
+        "n_rows": document["counts"]["rows"],
+        "n_asked": document["counts"]["asked"],
+        "certificate": certificate,
+        "notes": notes,
+    }
+    words = [
+        f"{count(outcome['n_rows'], 'row')} with their labels: {written}",
+        f"Their certificate: {beside}",
+        bound_line(certificate),
+        *(f"Note: {note}." for note in notes),
+    ]
+    output.finish(outcome, words)
+
+
+def _refuse_the_data(stored: StoredCampaign, to: str) -> None:
+    """Refuse to write over the data, or amid the parts of a table, where an export would be one of them."""
+    from bela.datasets import DATASETS
+    from bela.errors import ParameterError
+
+    if stored.settings.data in DATASETS:
+        return
+    data, target = Path(os.path.realpath(stored.path / stored.settings.data)), Path(os.path.realpath(to))
+    images = stored.records.columns == ("path", "folder")
+    if target == data or (data.is_dir() and not images and data in target.parents):
+        raise ParameterError(f"--to {to} would change the data that the campaign is about: choose another place")
