@@ -13,7 +13,6 @@ import numpy.typing as npt
 from scipy.stats import binomtest
 
 from bela.bounds._betting import ErrorBets
-from bela.bounds._spending import halving
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -172,7 +171,7 @@ def revisions(
         score = hard if j == 0 else rng.random(n)
         bins = (np.argsort(np.argsort(-score)) * n_bins) // n
         errors = int((wrong & outside).sum())
-        bets = ErrorBets(np.bincount(bins[outside], minlength=n_bins), alpha=halving(alpha, j), aim=errors)
+        bets = ErrorBets(np.bincount(bins[outside], minlength=n_bins), alpha=alpha * 0.5 ** (j + 1), aim=errors)
         left = log.replay(bets, bins, outside, wrong, broken)
         if misled(bets, errors):
             return True
@@ -222,7 +221,7 @@ def many_labellings(rng: np.random.Generator, alpha: float, broken: str | None =
     for j in range(n_labellings):
         wrong = rng.random(n) < 0.3
         errors = int(wrong.sum())
-        part = alpha if broken == "union" else halving(alpha, j)
+        part = alpha if broken == "union" else alpha * 0.5 ** (j + 1)
         bets = ErrorBets(np.bincount(bins, minlength=n_bins), alpha=part, aim=errors)
         for row in rows:
             bets.observe(int(bins[row]), wrong=bool(wrong[row]), weights=np.ones(n_bins))

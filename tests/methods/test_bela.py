@@ -64,7 +64,6 @@ def same_training(a: Campaign, b: Campaign) -> None:
     n_picks = min(len(first._picks), len(second._picks))
     n_revisions = min(len(first._revisions), len(second._revisions))
     assert n_revisions > 4
-    assert first._alphas[:n_revisions] == second._alphas[:n_revisions]
     assert labels(a)[:n_revisions] == labels(b)[:n_revisions]
     for i in range(n_revisions):
         assert (first._revisions[i].outside == second._revisions[i].outside).all()
@@ -77,7 +76,7 @@ def same_training(a: Campaign, b: Campaign) -> None:
 
 @pytest.mark.parametrize("cheap", [True, False])
 def test_training_does_not_see_which_rows_are_drawn(cheap, clusters):
-    """With other draws, training questions, revisions and what they spend of alpha are the same."""
+    """With other draws, training questions and revisions are the same."""
     X, y = clusters
     campaigns = []
     for draws in (1, 2):
@@ -92,7 +91,7 @@ def test_training_does_not_see_which_rows_are_drawn(cheap, clusters):
 
 @pytest.mark.parametrize("restless", [True, False])
 def test_training_does_not_see_what_bounds_answers_say(restless, clusters):
-    """With bounds answers of an unheard-of class, training questions, revisions and spending are the same."""
+    """With bounds answers of an unheard-of class, training questions and revisions are the same."""
     X, y = clusters
     aim = {"target": 0.8} if restless else {"budget": 170}
     honest = start(X, restless=restless, seed=4, **aim)
@@ -123,7 +122,7 @@ def test_the_draws_have_a_stream_of_their_own(monkeypatch):
     for n in (10, 11, 12, 13):
         learner.fit(np.arange(n), np.arange(n) % 2)
     assert method._draws_rng.bit_generator.state["state"] not in states
-    assert method._training_rng.bit_generator.state["state"] not in states
+    assert all(method._training_rng(place).bit_generator.state["state"] not in states for place in range(5))
 
 
 def test_revisions_in_the_background_say_the_same(clusters):
@@ -158,16 +157,17 @@ def test_a_row_picked_for_both_roles_costs_nothing_and_leaves_the_population(clu
     assert both
     assert last.n_training == len(trained) > sum(role is Role.TRAINING for row, role in asked if row in trained)
     for replay in method._replays.values():
-        passed = [event.row for event in method._log[: replay._next] if isinstance(event, Draw)]
+        counted = method._log[method._starts[replay.index] : replay._next]
+        passed = [event.row for event in counted if isinstance(event, Draw)]
         assert replay.n_draws == int(replay.revision.outside[passed].sum())
         assert replay.bets.population == int(replay.revision.outside.sum())
 
 
-def fresh(method: Bela) -> Replay:
-    """The present certificate, replayed from the beginning of the log."""
-    index = method._certified
+def fresh(method: Bela, index: int | None = None) -> Replay:
+    """The present certificate, or that of an older revision, replayed from the beginning of the log."""
+    index = method._certified if index is None else index
     assert index is not None
-    replay = Replay(index, method._revisions, method._log, method._alphas[index], method._allowed)
+    replay = method._begin_replay(index)
     replay.advance(method._known, method._declined)
     return replay
 
@@ -181,13 +181,15 @@ def same_bets(live: Replay, replayed: Replay) -> None:
 
 @pytest.mark.parametrize("batch", [1, 6])
 def test_the_certificate_is_a_function_of_the_log(batch, clusters):
-    """At every moment the live certificate is that of the log replayed from its beginning."""
+    """At every moment each live certificate, old ones too, is that of the log replayed from its beginning."""
     X, y = clusters
     campaign = start(X, restless=True, target=0.999, seed=8)
     for n in (40, 70, 100, 150):
         answer(campaign, lambda question: None if question.row % 9 == 0 else int(y[question.row]), n, batch)
-        live = campaign.method._replay()
-        same_bets(live, fresh(campaign.method))
+        assert campaign.certificate.lower > 0
+        for index, live in campaign.method._replays.items():
+            same_bets(live, fresh(campaign.method, index))
+    assert len(campaign.method._replays) > 2
 
 
 def test_changes_are_replayed(clusters):

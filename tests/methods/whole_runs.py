@@ -18,7 +18,7 @@ from scipy.stats import binomtest
 
 from bela import Campaign
 from bela.methods import Bela
-from bela.methods._draws import Draw
+from bela.methods._draws import Draw, Replay
 from bela.methods._revision import N_BINS, Revision
 from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray, Proposal, Role
 from bela.splitters import Fit, Picks
@@ -265,13 +265,19 @@ REAL = {
 class Leaking(Restless):
     """The model learns from bounds answers too, and they still count as draws."""
 
-    def _fit(self, rows: list[int], codes: IntArray) -> tuple[Fit, Revision]:
+    def _make_revision(
+        self, rows: list[int], codes: IntArray, picked: BoolArray, number: int
+    ) -> tuple[Revision, Picks]:
         own = self.learner
         drawn = np.setdiff1d(np.flatnonzero(self._drawn & (self._known != UNKNOWN)), rows)
         self._learner = _ToldMore(own, drawn, self._known[drawn])
-        fitted = super()._fit(rows, codes)
+        made = super()._make_revision(rows, codes, picked, number)
         self._learner = own
-        return fitted
+        return made
+
+    def _begin_replay(self, index: int) -> Replay:
+        self._starts[index] = 0
+        return super()._begin_replay(index)
 
 
 class _ToldMore:
@@ -283,6 +289,10 @@ class _ToldMore:
     def fit(self, rows: IntArray, codes: IntArray) -> Fit:
         fit: Fit = self._learner.fit(np.concatenate([rows, self._rows]), np.concatenate([codes, self._codes]))
         return replace(fit, rows=rows, out_of_fold=fit.out_of_fold[: len(rows)])
+
+    def next_questions(self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: Rng) -> Picks:
+        picks: Picks = self._learner.next_questions(fit, asked, n, uniform_share=uniform_share, rng=rng)
+        return picks
 
 
 class EasyFirst(Restless):

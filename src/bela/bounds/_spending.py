@@ -20,9 +20,8 @@ class AlphaBudget:
 
     Assumes
     -------
-    Whether a revision gets a part, and how much, is decided by training answers and fixed rules alone. A revision that
-    replays old draws must not get its part because of what those draws showed: see docs/guarantees.md, "Several
-    revisions".
+    Each bound counts draws from after its part was handed out only; then anything may decide on the part. A bound that
+    replays old draws must not get its part because of what those showed: see docs/guarantees.md, "Several revisions".
 
     Examples
     --------
@@ -49,18 +48,3 @@ class AlphaBudget:
         spent = self._left * part
         self._left -= spent
         return spent
-
-
-def halving(alpha: float, revision: int) -> float:
-    """Return what revision 0, 1, 2, ... gets if each gets half of what is left.
-
-    Examples
-    --------
-    >>> [halving(0.05, j) for j in range(3)]
-    [0.025, 0.0125, 0.00625]
-    """
-    if not 0.0 < alpha < 1.0:
-        raise ParameterError(f"alpha lies strictly between 0 and 1, not {alpha}")
-    if revision < 0:
-        raise ParameterError(f"revisions count from 0, not {revision}")
-    return float(alpha * 0.5 ** (revision + 1))

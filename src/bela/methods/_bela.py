@@ -417,6 +417,7 @@ class Bela:
         best, most = self._revisions[-1], float(n_known)
         answered = np.array([*self._brought, *self._answered], dtype=np.intp)
         for replay in self._replays.values():
+            replay.advance(self._known, self._declined)
             right = replay.right_lower(self._known, answered)
             if right >= most:
                 best, most = replay.revision, right

@@ -106,27 +106,12 @@ class Replay:
         self.revision = revisions[index]
         self.index, self._revisions, self._log = index, revisions, log
         self._next, self._start = 0, start
-        self._drawn_from = sorted({event.revision for event in log[start:] if isinstance(event, Draw)} - {index})
         self.bets = self.revision.bets(alpha, aim)
         self.n_draws = 0
-        self._refined = bool(self._drawn_from)
-        if self._refined:
-            self._cut_into_cells()
-
-    def _cut_into_cells(self) -> None:
-        """Cut the population so finely that every recorded weight and today's bin are constant in a cell."""
-        rows = np.flatnonzero(self.revision.outside)
-        columns = [self._revisions[i].bin[rows] for i in self._drawn_from] + [self.revision.bin[rows]]
-        key = np.zeros(len(rows), dtype=np.int64)
-        for column in columns:
-            _, key = np.unique(key * 64 + column, return_inverse=True)
-        _, first, cell_of_row, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-        self._cell_of = np.full(len(self.revision.bin), -1, dtype=np.int64)
-        self._cell_of[rows] = cell_of_row
-        self._bins_of_cell = {
-            i: column[first] for i, column in zip([*self._drawn_from, self.index], columns, strict=True)
-        }
-        self.bets.regroup(counts, self._bins_of_cell[self.index])
+        self._taken = ~self.revision.outside  # rows that are not in the population, or left it
+        self._crossed_with = index
+        self._cell_of: IntArray = self.revision.bin
+        self._weight_of_cell: IntArray = np.arange(len(self.revision.sizes))
 
     def advance(self, known: IntArray, declined: BoolArray) -> None:
         """Take in the events whose outcome is known by now, up to the first that is open."""
@@ -135,39 +120,48 @@ class Replay:
             row = event.row
             if known[row] == UNKNOWN and not declined[row]:
                 return
-            if isinstance(event, Draw) and self._refined and event.revision == self.index:
-                self._back_to_bins(known, declined)
             bet_on = isinstance(event, Draw) and self._next >= self._start
             self._next += 1
-            if not self.revision.outside[row]:
-                continue  # among this revision's training answers: not in its population
+            if self._taken[row]:
+                continue  # among this revision's training answers, so not in its population
             wrong = bool(known[row] != self.revision.codes[row])
-            cell = int(self._cell_of[row]) if self._refined else int(self.revision.bin[row])
-            if isinstance(event, Asked) or not bet_on:
-                self.bets.know(cell, wrong=wrong)
-            else:
+            if isinstance(event, Draw) and bet_on:
+                self._cross_with(event.revision)
+                weights = event.weights[self._weight_of_cell]
+                self.bets.observe(int(self._cell_of[row]), wrong=wrong, weights=weights)
                 self.n_draws += 1
-                weights = event.weights
-                if self._refined:
-                    weights = weights[self._bins_of_cell[event.revision]]
-                self.bets.observe(cell, wrong=wrong, weights=weights)
+            else:
+                self.bets.know(int(self._cell_of[row]), wrong=wrong)
+            self._taken[row] = True
 
-    def _back_to_bins(self, known: IntArray, declined: BoolArray) -> None:
-        """All older draws are through: the cells are today's bins again."""
-        if any(isinstance(event, Draw) and event.revision != self.index for event in self._log[self._next :]):
+    def _cross_with(self, other: int) -> None:
+        """Cut the rows left so finely that the weights of another revision's bins, and its own, are constant in a cell.
+
+        Draws come in long runs from the bins of one revision, so this happens rarely.
+        """
+        if other == self._crossed_with:
             return
-        left = np.bincount(self._bins_of_cell[self.index], weights=self.bets.left, minlength=len(self.revision.sizes))
-        self.bets.regroup(left.astype(np.int64))
-        self._refined = False
+        self._crossed_with = other
+        bin_, n_bins = self.revision.bin, len(self.revision.sizes)
+        rows = np.flatnonzero(~self._taken)
+        if other == self.index:
+            self._cell_of, self._weight_of_cell = bin_, np.arange(n_bins)
+            self.bets.regroup(np.bincount(bin_[rows], minlength=n_bins))
+            return
+        key = bin_[rows].astype(np.int64) * n_bins + self._revisions[other].bin[rows]
+        cells, cell_of_row, counts = np.unique(key, return_inverse=True, return_counts=True)
+        self._cell_of = np.full(len(bin_), -1, dtype=np.int64)
+        self._cell_of[rows] = cell_of_row
+        self._weight_of_cell = cells % n_bins
+        self.bets.regroup(counts, cells // n_bins)
 
     def weights(self) -> FloatArray:
         """Return good weights for the next draw, one for each of today's bins."""
-        if self._refined:
-            twin = self.bets.copy()
-            left = np.bincount(self._bins_of_cell[self.index], weights=twin.left, minlength=len(self.revision.sizes))
-            twin.regroup(left.astype(np.int64))
-            return twin.weights()
-        return self.bets.weights()
+        if self._crossed_with == self.index:
+            return self.bets.weights()
+        twin = self.bets.copy()
+        twin.regroup(np.bincount(self.revision.bin[~self._taken], minlength=len(self.revision.sizes)))
+        return twin.weights()
 
     def right_lower(self, known: IntArray, answered: IntArray) -> int:
         """Bound the rows from below that are labelled right: the revision's own labels, corrected by the answers."""
