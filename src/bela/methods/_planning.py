@@ -92,19 +92,27 @@ class _Ahead:
         rest = standing.n_rows - self.sizes
         level = (allowed + 1) / np.maximum(rest, 1.0)
         likely = likely_shares(standing.bets, _QUANTILES)
+        guess = np.clip(likely * self.factor[:, None, None], 1e-5, 0.98)  # step, quantile, bin
+        alpha = np.full((_STEPS, 1), max(standing.alpha * (0.5 if spent else 1.0), 1e-12))
+        alpha[0] = max(standing.alpha, 1e-12)
+        won = np.zeros((_STEPS, 1))
+        if standing.spent:
+            won[0] = nats_won(standing.bets, allowed + 1 + standing.bets.found)
+        shape = guess.shape[:2]
+        draws = draws_needed(
+            self.share,
+            guess.reshape(-1, guess.shape[2]),
+            np.broadcast_to(level[:, None], shape).ravel(),
+            np.broadcast_to(alpha, shape).ravel(),
+            np.broadcast_to(won, shape).ravel(),
+        ).reshape(shape)
+        draws = np.where(draws < math.inf, np.minimum(draws, rest[:, None]), math.inf)
+        certified: FloatArray = self.extra[:, None] + draws
         by_asking = max(standing.n_rows - allowed - standing.n_asked, 0)  # with nearly all rows asked, that is enough
-        cost = np.full(len(_QUANTILES), float(by_asking))
-        certified = later = cost
-        for step in reversed(range(_STEPS)):
-            later = cost
-            won = nats_won(standing.bets, allowed + 1 + standing.bets.found) if step == 0 and standing.spent else 0.0
-            guess = np.clip(likely * self.factor[step], 1e-5, 0.98)
-            levels = np.full(len(guess), level[step])
-            alpha = max(standing.alpha * (0.5 if step and spent else 1.0), 1e-12)
-            draws = draws_needed(self.share, guess, levels, alpha, won)
-            certified = self.extra[step] + np.minimum(draws, np.where(draws < math.inf, rest[step], math.inf))
-            cost = np.minimum(np.minimum(certified, _DELAY + later), by_asking)
-        return certified, later
+        later: FloatArray = np.full(len(_QUANTILES), float(by_asking))
+        for step in range(_STEPS - 1, 0, -1):
+            later = np.minimum(np.minimum(certified[step], _DELAY + later), by_asking)
+        return certified[0], later
 
     def reached(self) -> FloatArray:
         """Shares certified when the budget is used up, if training ends now, after the next revision, and so on."""
