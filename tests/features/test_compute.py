@@ -98,7 +98,7 @@ def test_numbers_give_what_prepare_features_gives(load, form):
 def test_many_rows_and_columns_give_what_prepare_features_gives():
     """Also where scales come from a sample of rows, and columns are reduced to components."""
     rng = np.random.default_rng(0)
-    X = (rng.normal(size=(12_000, 5)) @ rng.normal(size=(5, 300)) + 0.1 * rng.normal(size=(12_000, 300))).astype("f4")
+    X = (rng.normal(size=(10_100, 5)) @ rng.normal(size=(5, 260)) + 0.1 * rng.normal(size=(10_100, 260))).astype("f4")
     dense = prepare_features(X).dense
     dense = dense / np.sqrt(np.mean((dense**2).sum(axis=1)))
     same(features(ArrayRecords(X)).prepared.dense, dense, atol=1e-5)
@@ -244,6 +244,15 @@ def test_a_source_for_every_method():
     rows = np.array([5, 3, 3])
     np.testing.assert_array_equal(source.take(rows), source.prepared.dense[rows])
     np.testing.assert_array_equal(source.scan(lambda X: X.sum(axis=1)), source.prepared.dense.sum(axis=1))
+
+
+@pytest.mark.parametrize("method", ["bela", "bela-paper", "hsal", "plal", "pac", "margin", "random"])
+def test_every_method_works_on_mapped_features(method):
+    """None of them writes to what it was given."""
+    columns, y = mixture(120, share=0.8)
+    result = bela.label(features(columns), y, budget=60, method=method)
+    assert result.n_asked <= 60
+    assert len(result.labels) == 120
 
 
 def test_nothing_to_tell_rows_apart_by():

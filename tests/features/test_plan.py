@@ -211,3 +211,11 @@ def test_late_values_are_seen():
     n = 30_000
     values = [None] * (n // 2) + [str(i % 7) for i in range(n // 2)]
     assert kind_of(values)[0] == "number"
+
+
+def test_large_values_are_thinned(monkeypatch):
+    """Where the sample would not fit, fewer rows are looked at, and the verdicts stay."""
+    data = {"text": sentences(3000), "n": list(range(3000)), "price": RNG.normal(size=3000)}
+    plan = plan_features(TableRecords(data))
+    monkeypatch.setattr("bela.features._plan.KEPT_BYTES", 10_000)
+    assert plan_features(TableRecords(data)).columns == plan.columns

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bela.errors import DataError
+from bela.features._image_files import image_endings, is_missing, open_image
 from bela.features._parse import (
     CODE,
     TRUTHS,
@@ -25,7 +28,6 @@ from bela.features._parse import (
     list_lengths,
     trimmed,
 )
-from bela.features._pictures import IMAGE_ENDINGS, is_missing, open_image
 from bela.features._words import words_a_text
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ KINDS = ("number", "boolean", "category", "date", "text", "embedding", "image", 
 
 MOST = 0.98  # of the values must be readable; the others count as missing
 TRIED_IMAGES = 5
+LOOKED_AT_NAMES = 200
+LONGEST_ENDING = 6
 NAMES_OF_IDS = frozenset(["id", "ids", "idx", "index", "key", "uid", "uuid", "guid", "row", "rowid", "unnamed: 0", ""])
 
 
@@ -149,11 +153,10 @@ def _judge_texts(name: str, values: pa.Array, rows: npt.NDArray[np.intp], *, n_r
     days = as_days(said)
     if np.sum(~np.isnan(days)) >= MOST * n:
         return _unless_constant(days, n_rows, Verdict(kind="date", reason=_span(days)))
-    if sum(_ending(text) in IMAGE_ENDINGS for text in said.drop_null().slice(0, 1000).to_pylist()) >= MOST * min(
-        n, 1000
-    ):
+    some = said.drop_null().slice(0, LOOKED_AT_NAMES).to_pylist()
+    if _ending(some[0]) and sum(_ending(text) in image_endings() for text in some) >= MOST * len(some):
         try:
-            _try_images(said.drop_null().slice(0, TRIED_IMAGES).to_pylist(), root)
+            _try_images(some, root)
             return Verdict(kind="image", reason="paths of image files")
         except DataError as error:
             return Verdict(kind="ignored", reason=f"it looks like paths of images, but {error}", named_rows=True)
@@ -214,8 +217,10 @@ def _judge_bytes(values: pa.Array, root: Path | None) -> Verdict:
 def _try_images(values: list[object], root: Path | None) -> None:
     if not values:
         raise DataError("there is no image")
-    for value in values[:TRIED_IMAGES]:
-        open_image(value, root, "looked at")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # large images and odd metadata are no reason to stop
+        for value in values[:TRIED_IMAGES]:
+            open_image(value, root, "looked at")
 
 
 def _unless_constant(numbers: npt.NDArray[np.float64], n_rows: int, verdict: Verdict) -> Verdict:
@@ -239,8 +244,9 @@ def _spaced_words(texts: pa.Array) -> float:
     return float(pc.mean(pc.list_value_length(pc.utf8_split_whitespace(spaced))).as_py() or 0)
 
 
-def _ending(text: str) -> str:
-    return Path(text).suffix.lower() if len(text) < 4096 else ""
+def _ending(path: str) -> str:
+    ending = os.path.splitext(path)[1].lower()
+    return ending if len(ending) <= LONGEST_ENDING else ""
 
 
 def _span(days: npt.NDArray[np.float64]) -> str:

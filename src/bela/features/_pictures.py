@@ -1,113 +1,41 @@
-"""Images from files, bytes or arrays, of any size, to features.
-
-Images of unequal sizes are squashed to one small square. Padding would keep their proportions, but its borders are the
-strongest edges of the picture, and image features are made of edges.
-"""
+"""Columns of images to features."""
 
 from __future__ import annotations
 
-import io
+import os
 import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from bela.errors import DataError
 from bela.features._components import Floats
-from bela.features._images import SIDES, ImageFeatures, fit_image_features
+from bela.features._image_files import (
+    LARGEST_KEPT,
+    SMALL_SQUARE,
+    Look,
+    Pixels,
+    common_look,
+    has_colours,
+    is_missing,
+    open_image,
+    read_pixels,
+    to_pixels,
+)
+from bela.features._images import ImageFeatures, fit_image_features
 from bela.features._part import Piece
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from PIL.Image import Image
 
-Pixels = npt.NDArray[np.uint8]
-
-IMAGE_ENDINGS = frozenset(
-    f".{ending}" for ending in ("png", "jpg", "jpeg", "jpe", "bmp", "gif", "tif", "tiff", "webp", "ppm", "pgm", "pbm")
-) | {".ico", ".avif", ".jp2"}
 LOOKED_AT = 200  # images decide whether all have one size, and whether they have colours
-LARGEST_KEPT = 64  # images that all have one size up to this are left as they are
-GREY_MODES = frozenset(["1", "L", "LA", "I", "F"])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """What images are brought to: one size, as (height, width), and grey or in colours."""
-
-    size: tuple[int, int]
-    colours: bool
-
-
-def open_image(value: Any, root: Path | None, where: str) -> Image:
-    """Open an image that is given by its path, its bytes, or both.
-
-    Parameters
-    ----------
-    value
-        A path, relative to `root`; bytes; or a mapping with "path" and "bytes", as Hugging Face datasets have.
-    root
-        The folder that paths start from.
-    where
-        Names the row in errors, where no path does.
-    """
-    from PIL import Image, UnidentifiedImageError
-
-    content, path = _content(value)
-    if content is None and path is None:
-        raise DataError(f"{where} holds no image but {type(value).__name__}: give a path or the bytes of an image file")
-    file = None if path is None else (root or Path()) / path
-    name = str(file) if content is None else path
-    told = where if name is None else f"{name} ({where})"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # large images and odd metadata are no reason to stop
-            if content is None and file is not None:
-                content = file.read_bytes()
-            image = Image.open(io.BytesIO(content or b""))
-            image.draft("RGB", (2 * LARGEST_KEPT, 2 * LARGEST_KEPT))  # JPEG can be read at a fraction of its size
-            image.load()
-    except FileNotFoundError:
-        raise DataError(f"there is no image {told}: put the file back, or leave out the row") from None
-    except UnidentifiedImageError:
-        raise DataError(f"{told} is no image of a known format: replace it, or leave out the row") from None
-    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
-        raise DataError(f"{told} is no image that can be read, it may be cut short: {error}") from None
-    return image
-
-
-def pixels(image: Image, look: Look) -> Pixels:
-    """Bring an image to the common size and colours."""
-    from PIL import Image as Images
-    from PIL import ImageOps
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        image = ImageOps.exif_transpose(image) or image
-        if image.mode.startswith("I") or image.mode == "F":  # more than 256 levels of grey
-            image = _eight_bits(image)
-        if image.mode in ("LA", "PA", "RGBA", "La", "RGBa") or "transparency" in image.info:
-            image = image.convert("RGBA")
-            paper = Images.new("RGBA", image.size, "white")
-            image = Images.alpha_composite(paper, image)
-        image = image.convert("RGB" if look.colours else "L")
-        size = (look.size[1], look.size[0])
-        if image.size != size:
-            image = image.resize(
-                size, Images.Resampling.BOX if min(image.size) >= max(size) else Images.Resampling.BILINEAR
-            )
-    return np.asarray(image, np.uint8)
-
-
-def look_at(sizes: set[tuple[int, int]], *, colours: bool) -> Look:
-    """Choose a common size for images of these sizes, given as (width, height)."""
-    if len(sizes) == 1 and max(next(iter(sizes))) <= LARGEST_KEPT:
-        width, height = next(iter(sizes))
-        return Look(size=(height, width), colours=colours)
-    return Look(size=(SIDES[1], SIDES[1]), colours=colours)
+MOST_THREADS = 8  # Pillow lets others work while it decodes
 
 
 @dataclass(slots=True)
@@ -125,46 +53,51 @@ class PictureSample:
 
     def add(self, block: pa.RecordBatch, start: int) -> None:
         """Read those images of the next block that are in the sample."""
-        from PIL import Image as Images
-
         low, high = np.searchsorted(self.rows, [start, start + block.num_rows])
+        rows = self.rows[low:high].tolist()
         column = block.column(self.name)
-        for row in self.rows[low:high].tolist():
-            value = column[row - start].as_py()
-            if is_missing(value):
-                continue
-            image = open_image(value, self.root, f"row {row} of column {self.name!r}")
-            if self.look is not None:
-                self._pixels[row] = pixels(image, self.look)
-                continue
-            self._sizes.add(image.size)
-            coloured = _has_colours(image)
-            self._colours |= coloured
-            if max(image.size) > LARGEST_KEPT:  # no need to keep hundreds of photographs at full size
-                image = Images.fromarray(pixels(image, Look(size=(SIDES[1], SIDES[1]), colours=coloured)))
-            self._first[row] = image
-            if len(self._first) >= LOOKED_AT:
-                self._settle()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # large images and odd metadata are no reason to stop
+            while rows and self.look is None:
+                row = rows.pop(0)
+                self._look_at(row, column[row - start].as_py())
+        if self.look is not None:
+            self._pixels.update(_read(block, start, rows, name=self.name, root=self.root, look=self.look))
 
     def fit(self) -> PictureFeatures:
         """Learn features from the images of the sample."""
-        if self.look is None:
-            self._settle()
+        self._settle()
         if self.look is None or not self._pixels:
             raise DataError(f"column {self.name!r} has no images: choose another kind for it")
         sample = np.stack(list(self._pixels.values()))
-        features = fit_image_features(sample, seed=0)
+        features = fit_image_features(sample)
         dense = features.transform(sample)
         norm = float(np.sqrt(np.mean(np.einsum("ij,ij->i", dense, dense)))) or 1.0
         return PictureFeatures(
             name=self.name, root=self.root, look=self.look, features=features, norm=norm, seen=self._pixels
         )
 
+    def _look_at(self, row: int, value: object) -> None:
+        from PIL import Image as Images
+
+        if is_missing(value):
+            return
+        where = _where(self.name, row)
+        image = open_image(value, self.root, where)
+        coloured = has_colours(image)
+        self._sizes.add(image.size)
+        self._colours |= coloured
+        if max(image.size) > LARGEST_KEPT:  # no need to keep hundreds of photographs at full size
+            image = Images.fromarray(to_pixels(image, Look(size=SMALL_SQUARE, colours=coloured), where))
+        self._first[row] = image
+        if len(self._first) >= LOOKED_AT:
+            self._settle()
+
     def _settle(self) -> None:
         if self._first:
-            self.look = look_at(self._sizes, colours=self._colours)
+            self.look = common_look(self._sizes, colours=self._colours)
             for row, image in self._first.items():
-                self._pixels[row] = pixels(image, self.look)
+                self._pixels[row] = to_pixels(image, self.look, _where(self.name, row))
             self._first = {}
 
 
@@ -182,56 +115,33 @@ class PictureFeatures:
     linear_norm: float = 1.0
 
     def transform(self, block: pa.RecordBatch, rows: range) -> Piece:
-        """Turn a block of images into features."""
-        column = block.column(self.name)
-        dense: Floats = np.zeros((block.num_rows, self.features.n_features), np.float32)
-        there: list[int] = []
-        stack: list[Pixels] = []
-        for i, row in enumerate(rows):
-            known = self.seen.get(row)
-            if known is None:
-                value = column[i].as_py()
-                if is_missing(value):
-                    continue
-                image = open_image(value, self.root, f"row {row} of column {self.name!r}")
-                known = pixels(image, self.look)
-            there.append(i)
-            stack.append(known)
-        if there:
-            dense[there] = self.features.transform(np.stack(stack)) / np.float32(self.norm)
+        """Turn a block of images into features; `rows` are their numbers."""
+        unseen = [row for row in rows if row not in self.seen]
+        read = _read(block, rows.start, unseen, name=self.name, root=self.root, look=self.look)
+        images = {row: image for row in rows if (image := self.seen.get(row, read.get(row))) is not None}
+        dense: Floats = np.zeros((len(rows), self.features.n_features), np.float32)
+        if images:
+            places = np.array(list(images)) - rows.start
+            dense[places] = self.features.transform(np.stack(list(images.values()))) / np.float32(self.norm)
         return Piece(dense=dense)
 
 
-def is_missing(value: Any) -> bool:
-    """Whether there is no image at all."""
-    if isinstance(value, dict):
-        return value.get("bytes") is None and not value.get("path")
-    return value is None or value in ("", b"")
+def _read(
+    block: pa.RecordBatch, start: int, rows: Sequence[int], *, name: str, root: Path | None, look: Look
+) -> dict[int, Pixels]:
+    """Read images, several at once; rows without any are left out."""
+    column = block.column(name)
+
+    def read(row: int) -> Pixels | None:
+        return read_pixels(column[row - start].as_py(), root, _where(name, row), look)
+
+    if not rows:
+        return {}
+    with warnings.catch_warnings(), ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as threads:
+        warnings.simplefilter("ignore")
+        found = zip(rows, threads.map(read, rows), strict=True)
+        return {row: pixels for row, pixels in found if pixels is not None}
 
 
-def _content(value: Any) -> tuple[bytes | None, str | None]:
-    if isinstance(value, bytes):
-        return value, None
-    if isinstance(value, str):
-        return None, value
-    if isinstance(value, dict):
-        content, path = value.get("bytes"), value.get("path")
-        return (content if isinstance(content, bytes) else None), (path if isinstance(path, str) else None)
-    return None, None
-
-
-def _eight_bits(image: Image) -> Image:
-    """Pillow cuts off all levels above 255; here the darkest and the brightest of a depth keep their places."""
-    from PIL import Image as Images
-
-    levels = np.asarray(image, np.float64)
-    top = float(levels.max(initial=0))
-    full = next((full for full in (1.0, 255.0, 65535.0) if top <= full), top)
-    return Images.fromarray((np.clip(levels / full, 0, 1) * 255).astype(np.uint8))
-
-
-def _has_colours(image: Image) -> bool:
-    if image.mode in GREY_MODES or image.mode.startswith("I;"):
-        return False
-    channels = np.asarray(image.convert("RGB").resize((32, 32)), np.int16)
-    return bool(np.abs(channels - channels.mean(axis=2, keepdims=True)).max() > 8)
+def _where(name: str, row: int) -> str:
+    return f"row {row} of column {name!r}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bela.errors import DataError, ParameterError
 from bela.features._array_records import array_of
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 LOOKED_AT_ROWS = 10_000
 LOOKED_AT_VALUES = 5_000_000  # fewer rows of a wide table
 LOOKED_AT_BYTES = 1 << 30
+KEPT_BYTES = 256 << 20
+FEWEST_ROWS = 200
 SHOWN = ("image", "text", "category", "date", "number", "boolean")  # in this order
 HOW = {"text": "TF-IDF", "image": "gradients and brightness"}
 
@@ -164,14 +167,16 @@ def plan_features(
 def _look(records: Records, names: list[str], kinds: Mapping[str, str]) -> dict[str, Verdict]:
     """Judge each column by a sample of rows from all of the data, or from the first gigabyte."""
     n_rows = records.n_rows
-    n = min(n_rows, LOOKED_AT_ROWS, max(200, LOOKED_AT_VALUES // len(names)))
+    n = min(n_rows, LOOKED_AT_ROWS, max(FEWEST_ROWS, LOOKED_AT_VALUES // len(names)))
     rows = np.sort(np.random.default_rng(0).choice(n_rows, n, replace=False))
     found: list[pa.RecordBatch] = []
     n_bytes = 0
     for start, block in fixed_blocks(records, names):
         found.append(taken(block, start, rows))
+        if sum(batch.nbytes for batch in found) > KEPT_BYTES:  # long texts or images: every second of them will do
+            rows, found = _thinned(rows, stack(found, names))
         n_bytes += block.nbytes
-        if n_bytes > LOOKED_AT_BYTES and sum(batch.num_rows for batch in found) >= 200:
+        if n_bytes > LOOKED_AT_BYTES and sum(batch.num_rows for batch in found) >= FEWEST_ROWS:
             break
     sample = stack(found, names)
     rows = rows[: sample.num_rows]
@@ -183,6 +188,12 @@ def _look(records: Records, names: list[str], kinds: Mapping[str, str]) -> dict[
         else:
             verdicts[name] = judge(name, values, rows, n_rows=n_rows, root=records.root)
     return verdicts
+
+
+def _thinned(rows: npt.NDArray[np.intp], sample: pa.RecordBatch) -> tuple[npt.NDArray[np.intp], list[pa.RecordBatch]]:
+    """Leave out every second row, of those that were seen and of those to come."""
+    seen = np.arange(0, max(sample.num_rows, 1), 2)
+    return rows[::2], [taken(sample, 0, seen[seen < sample.num_rows])]
 
 
 def _use_something(verdicts: dict[str, Verdict], kinds: Mapping[str, str]) -> None:
