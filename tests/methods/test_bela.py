@@ -275,7 +275,7 @@ def test_no_more_than_alpha_is_spent(name):
     campaign = start(X, seed=13, confidence=0.8, **design.options)
     answer(campaign, lambda question: int(y[question.row]), 200)
     method = campaign.method
-    assert 0 <= sum(method._alphas) <= 0.2
+    assert 0 < sum(method._alphas) <= 0.2
     assert len(method._alphas) == len(method._revisions)
     for index, replay in method._replays.items():
         assert replay.bets.alpha == method._alphas[index]
@@ -317,7 +317,7 @@ def one_in_a_thousand(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]
 
 
 @pytest.mark.parametrize(
-    ("shape", "target", "most"), [(two_classes, 0.95, 0.4), (many_classes, 0.9, 0.91), (one_in_a_thousand, 0.97, 0.2)]
+    ("shape", "target", "most"), [(two_classes, 0.95, 0.3), (many_classes, 0.9, 0.55), (one_in_a_thousand, 0.97, 0.2)]
 )
 def test_from_no_labels_to_the_target(shape, target, most):
     """With 2 classes, 150 classes, classes of 0.1 %, and nothing known at first: the target is reached, and is true."""
