@@ -83,15 +83,16 @@ class Answerer:
             classes: Any = lambda: stored.campaign.classes  # noqa: E731 - one of two
             if stored.settings.classes is not None:
                 classes = stored.campaign.classes
-            found, name = (
-                self._command(self.command, stored.records, hide=hide, classes=classes, on_retry=output.say),
-                self.command,
-            )
+            command = self._command(self.command, stored.records, hide=hide, classes=classes, on_retry=output.say)
+            found, name = command, _name(command)
         else:
             labels = self.true_labels(stored)
             if labels is None:
                 raise ParameterError("nobody answers: there is no truth")
-            found, name = CallableOracle(lambda rows: [labels.get(int(row)) for row in rows]), self.truth or "truth"
+            found, name = (
+                CallableOracle(lambda rows: [labels.get(int(row)) for row in rows]),
+                f"truth {self.truth or ''}".strip(),
+            )
         return MatchingOracle(found, stored.campaign), name
 
     def true_labels(self, stored: StoredCampaign) -> Mapping[int, Label] | None:
@@ -172,6 +173,13 @@ def share_right(result: Result, truth: Mapping[int, Label]) -> float | None:
         return None
     labels = result.labels.tolist()
     return sum(as_text(labels[row]) == as_text(label) for row, label in truth.items()) / len(truth)
+
+
+def _name(command: CommandOracle) -> str:
+    """Return what a command is called, without its options: there may be secrets among them."""
+    program, *rest = command.command
+    script = rest[0] if rest and not rest[0].startswith("-") else ""
+    return f"command {Path(program).name} {script}".strip()
 
 
 def as_text(label: Any) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -126,21 +128,34 @@ def open_or_create(
 
 def open_to_look(path: Path, output: Output, **options: Any) -> StoredCampaign:
     """Open a campaign without keeping others from writing."""
-    with output.bars() as bars:
+    with output.apart(), output.bars() as bars:
         return open_campaign(path, read_only=True, progress=bars, **options)
+
+
+class _Terminated(KeyboardInterrupt):
+    """Somebody asked the program to end, not from the keyboard."""
+
+
+def _terminate(*_: object) -> None:
+    raise _Terminated
 
 
 @contextmanager
 def resumable(path: Path) -> Iterator[None]:
-    """Say how to go on when somebody stops the program."""
+    """Say how to go on when somebody stops the program, be it by Ctrl-C or by the signal to end."""
+    handled = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _terminate) if handled else None
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         if is_campaign(path):
             typer.echo(f"\nStopped. Every answer is kept in {path}: the same command goes on.", err=True)
         else:
             typer.echo("\nStopped before anything was asked: the same command begins anew.", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(143 if isinstance(stopped, _Terminated) else 130) from None
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
 
 
 def as_label(text: str, classes: tuple[Label, ...]) -> Label:
@@ -183,11 +198,12 @@ def _create(
 
         def tell(line: str) -> None:
             nonlocal n_columns
+            if not n_columns:
+                bars.say(f"This is how the columns of {data} are taken (--kind changes it):")
             n_columns += 1
             if n_columns <= _COLUMNS_SHOWN:
                 bars.say(f"  {line}")
 
-        bars.say(f"A new campaign, {path}. This is how the columns of {data} are taken (--kind changes it):")
         stored = create_campaign(
             data, path,
             id_column=choices.id_column, label_column=choices.label_column, hidden=tuple(hidden),
@@ -197,6 +213,7 @@ def _create(
         )  # fmt: skip
         if n_columns > _COLUMNS_SHOWN:
             bars.say(f"  and {n_columns - _COLUMNS_SHOWN:,} more: see {path / SETTINGS}")
+        bars.say(f"Everything is kept in {path}.")
     return stored
 
 

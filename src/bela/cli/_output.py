@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -57,6 +58,12 @@ class Output:
             Path(self.json_to).write_text(text, encoding="utf-8")
 
     @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Keep what functions of the user's own print from being taken for the outcome."""
+        with contextlib.redirect_stdout(sys.stderr) if self.json_to == "-" else contextlib.nullcontext():
+            yield
+
+    @contextmanager
     def bars(self) -> Iterator[Bars]:
         """Show a bar for each long piece of work."""
         bars = Bars(self)
@@ -91,6 +98,7 @@ class Bars:
 
     def stop(self) -> None:
         """Take the bars away, and say what is left to say."""
+        self._tasks.clear()
         self._progress.stop()
         self._speak()
 

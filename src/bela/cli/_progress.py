@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ def make_progress(*, transient: bool = False) -> Progress:
         disable=not console.is_terminal,
         expand=True,
         transient=transient,
+        redirect_stdout=sys.stdout.isatty(),  # what is read by another program is not ours to show
     )
 
 

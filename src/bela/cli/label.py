@@ -62,6 +62,7 @@ def label(
         accept_changes=accept_changes,
     )  # fmt: skip
     with (
+        output.apart(),
         resumable(folder_of(data, choices)),
         open_or_create(data, choices, output, background=True) as stored,
     ):

@@ -109,13 +109,15 @@ def run(
         hidden=tuple(hide or ()), encoding=encoding, method=method, confidence=confidence, seed=seed,
         accept_changes=accept_changes,
     )  # fmt: skip
-    answerer = Answerer(
-        truth=truth, function=oracle, command=oracle_cmd, batch=batch, timeout=timeout, retries=retries,
-        keep_running=keep_running,
-    )  # fmt: skip
+    with output.apart():
+        answerer = Answerer(
+            truth=truth, function=oracle, command=oracle_cmd, batch=batch, timeout=timeout, retries=retries,
+            keep_running=keep_running,
+        )  # fmt: skip
     answerer.check(brings_truth=is_about_dataset(data, choices))
     start = time.perf_counter()
     with (
+        output.apart(),
         resumable(folder_of(data, choices)),
         open_or_create(data, choices, output, truth=answerer.truth_column) as stored,
     ):

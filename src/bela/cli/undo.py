@@ -26,7 +26,7 @@ def undo(
         raise ParameterError(f"-n is a number from 1 on, not {n}")
     output = Output("-" if json_ else None)
     path = find_campaign(campaign)
-    with output.bars() as bars:
+    with output.apart(), output.bars() as bars:
         stored = open_campaign(path, progress=bars)
     undone = []
     with stored:

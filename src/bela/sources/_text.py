@@ -60,6 +60,10 @@ class TextFile:
         self._raw.close()
         if isinstance(error, UnicodeDecodeError):
             raise DataError(self._where_undecodable(error)) from None
+        if isinstance(error, UnicodeError):  # such as UTF-16 without its mark
+            raise DataError(
+                f"{self.path} is not a text file in {self.encoding}: {error}, so name the encoding that it has"
+            ) from None
         if isinstance(error, (OSError, EOFError)) and not isinstance(error, DataError):
             raise DataError(f"{self.path} cannot be read, it may be cut short or damaged: {error}") from None
 

@@ -1,0 +1,362 @@
+"""Campaigns on disk from the first answer to the export, by the commands that people type."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bela.campaign import open_campaign
+from bela.sources import brought_labels, open_records
+
+QUICK = ("--budget", "12")
+RUN = ("run", "pets.csv", "--truth", "kind")
+
+
+# ------------------------------------------------------------------------------------------------ from start to end
+
+
+def test_from_the_first_answer_to_a_verified_export(call: Any, table: Path) -> None:
+    """A run reaches its target, says so, and its export is read back, verified, and as right as was certified."""
+    said = call(*RUN, "--target", "0.8")
+    assert "Certified: at least 8" in said.out
+    assert "The target is reached (target 80 %)." in said.out
+    assert "bela export pets.bela" in said.out
+    assert said.err == ""
+    found = call("status", "pets.bela", "--json").json
+    assert found["stop_reason"] == "target"
+    assert found["certificate"]["lower"] >= 0.8
+    assert found["n_asked"] == found["n_training"] + found["n_bounds"]
+    assert sum(entry["rows"] for entry in found["classes"]) == found["n_rows"] == 80
+    assert sum(entry["known"] for entry in found["classes"]) == found["n_asked"]
+    truth = brought_labels(open_records(table), "kind")
+    for name in ("out.csv", "out.parquet", "out.jsonl", "out.json", "out"):
+        written = call("export", "pets.bela", "--to", name, "--json").json
+        assert written["certificate"] == found["certificate"]
+        assert Path(written["certificate_file"]).is_file()
+        records = open_records(name)
+        assert records.columns == ("name", "weight", "height", "kind", "label", "label_source", "leaf", "confidence")
+        labels = brought_labels(records, "label")
+        right = np.mean([labels[row] == truth[row] for row in range(80)])
+        assert right >= found["certificate"]["lower"]
+        assert "Yes." in call("verify", "pets.bela", "--export", name, *([] if name == "out" else ["--quick"])).out
+
+
+def test_formats_for_other_tools(call: Any, table: Path) -> None:
+    """What is no table is written and verified too; an unknown format is told."""
+    call(*RUN, *QUICK)
+    for form, name in (("label-studio", "tasks.json"), ("snorkel", "matrix.npz")):
+        call("export", "pets.bela", "--to", name, "--format", form)
+        assert call("verify", "pets.bela", "--export", name, "--quick", "--json").json["verified"] is True
+    assert "csv" in call("export", "pets.bela", "--to", "x", "--format", "word", status=2).err
+
+
+def test_an_export_is_data_again(call: Any, table: Path) -> None:
+    """The labels of an export can be the given labels of another campaign: then there is nothing left to ask."""
+    call(*RUN, *QUICK)
+    call("export", "pets.bela", "--to", "done.csv")
+    said = call(
+        "run", "done.csv", "--label", "label", "--truth", "kind", "--hide", "label_source", "--hide", "leaf",
+        "--json", "-",
+    ).json  # fmt: skip
+    assert (said["n_given"], said["n_asked"]) == (80, 0)
+    assert said["stop_reason"] == "target"
+    again = call("export", "done.bela", "--to", "again.csv", "--json").json
+    assert again["n_rows"] == 80
+    assert brought_labels(open_records("again.csv"), "label") == brought_labels(open_records("done.csv"), "label")
+
+
+def test_a_person_begins_and_goes_on(call: Any, table: Path) -> None:
+    """`bela label` says how columns are taken, keeps every answer, and goes on where it stopped."""
+    said = call("label", "pets.csv", "--hide", "kind", typed="+cat\n+dog\n1\nq\n")
+    assert "This is how the columns of pets.csv are taken" in said.out
+    assert "'weight': number" in said.out
+    assert "'name': ignored" in said.out
+    assert "kind:" not in said.out
+    assert "To go on: bela label pets.bela" in said.out
+    assert call("status", "pets.bela", "--json").json["n_asked"] == 3
+    said = call("label", "pets.csv", typed="2\n \nu\nu\n1\n")
+    assert "how the columns" not in said.out
+    assert "3 answers" in said.out
+    found = call("status", "pets.csv", "--json").json
+    assert (found["n_asked"], found["n_skipped"], found["target"]) == (4, 0, 0.95)
+    ended = call("label", "pets.bela", "--json", "-", typed="q\n")
+    assert ended.json["n_asked"] == 4
+    assert "answers" in ended.err
+
+
+def test_undo_says_what_it_took_back(call: Any, table: Path) -> None:
+    """Undone answers are asked again, in the same order; there is no undoing more than was done."""
+    call("label", "pets.csv", "--hide", "kind", typed="+cat\n+dog\n \n1\n")
+    said = call("undo", "pets.bela", "--json").json
+    [deed] = said["undone"]
+    assert deed["what"] == f"row {deed['row']} was answered with 'cat'"
+    assert said["n_asked"] == 2
+    said = call("undo", "pets.csv", "-n", 2)
+    assert said.out.count("Taken back: row") == 2
+    assert "was skipped" in said.out
+    assert "was answered with 'dog'" in said.out
+    assert "no more than 1" in call("undo", "pets.bela", "-n", 2, status=2).err
+    assert call("status", "pets.bela", "--json").json["n_asked"] == 1
+    call("undo", "pets.bela")
+    assert "nothing to undo" in call("undo", "pets.bela", status=2).err
+    assert "from 1 on" in call("undo", "pets.bela", "-n", 0, status=2).err
+
+
+def test_classes_are_undone_too(call: Any, table: Path) -> None:
+    """A class that was added later is a deed like any other."""
+    call("label", "pets.csv", "--hide", "kind", "--classes", "cat,dog", typed="1\n")
+    said = call("label", "pets.csv", "--classes", "cat,hamster", typed="q\n")
+    assert "'hamster' is a class from now on." in said.out
+    found = call("status", "pets.bela", "--json").json
+    assert [entry["label"] for entry in found["classes"]] == ["cat", "dog", "hamster"]
+    assert "the class 'hamster' was added" in call("undo", "pets.bela").out
+
+
+# ------------------------------------------------------------------------------------------------------ where it is
+
+
+def test_where_campaigns_are(call: Any, table: Path, tmp_path: Path) -> None:
+    """The folder is the data's name with .bela, beside it, unless --campaign names another; both can be moved."""
+    (tmp_path / "deep").mkdir()
+    shutil.copy(table, tmp_path / "deep" / "a.b.csv")
+    call("run", "deep/a.b.csv", "--truth", "kind", *QUICK)
+    assert (tmp_path / "deep" / "a.b.bela" / "campaign.toml").is_file()
+    call(*RUN, *QUICK, "--campaign", "elsewhere")
+    assert (tmp_path / "elsewhere" / "journal.sqlite").is_file()
+    assert not (tmp_path / "pets.bela").exists()
+    shutil.move(tmp_path / "deep", tmp_path / "moved")
+    assert call("status", "moved/a.b.csv", "--json").json["n_asked"] == 12
+    assert call("run", "moved/a.b.bela", "--truth", "kind", "--json", "-").json["n_asked"] == 12
+
+
+def test_data_of_the_same_name(call: Any, table: Path) -> None:
+    """A campaign is about its own data: others of the same name want a folder of their own."""
+    call(*RUN, *QUICK)
+    Path("pets.jsonl").write_text("".join(json.dumps(open_records(table).record(row)) + "\n" for row in range(80)))
+    line = call("run", "pets.jsonl", "--truth", "kind", status=2).err
+    assert "pets.bela is about pets.csv, not pets.jsonl" in line
+    call("run", "pets.jsonl", "--truth", "kind", *QUICK, "--campaign", "other.bela")
+    assert "already" in call("label", "pets.bela", "--campaign", "other.bela", status=2).err
+
+
+def test_what_contradicts_a_campaign(call: Any, table: Path) -> None:
+    """What a campaign began with cannot change, and saying it again is no contradiction."""
+    begun = ("--seed", 3, "--confidence", 0.9, "--method", "bela-paper", "--id", "name", "--kind", "weight=number")
+    call(*RUN, *QUICK, *begun, "--hide", "height")
+    call(*RUN, *begun, "--hide", "height")
+    for option, value in (
+        ("--seed", "4"),
+        ("--confidence", "0.95"),
+        ("--method", "random"),
+        ("--id", "weight"),
+        ("--label", "kind"),
+        ("--hide", "weight"),
+        ("--kind", "weight=text"),
+        ("--kind", "nothing=text"),
+        ("--features", "m:f"),
+        ("--text-model", "m"),
+        ("--encoding", "latin-1"),
+    ):
+        line = call("label", "pets.csv", option, value, status=2).err
+        assert f"{option} {value} contradicts pets.bela" in line
+        assert "--campaign" in line
+    assert "may have learned from that column" in call("run", "pets.csv", "--truth", "weight", status=2).err
+    assert call("status", "pets.bela", "--json").json["n_asked"] == 12
+
+
+def test_what_may_change(call: Any, table: Path) -> None:
+    """Target and budget may be changed at any time, by whoever goes on."""
+    call(*RUN, *QUICK)
+    found = call(*RUN, "--budget", 20, "--target", 0.7, "--json", "-").json
+    assert (found["n_asked"], found["budget"], found["target"]) == (20, 20, 0.7)
+    assert "target = 0.7" in Path("pets.bela/campaign.toml").read_text()
+    assert call(*RUN, "--json", "-").json["n_asked"] == 20
+
+
+def test_settings_are_for_people(call: Any, table: Path) -> None:
+    """A budget that somebody writes into the settings holds from then on."""
+    call(*RUN, *QUICK)
+    settings = Path("pets.bela/campaign.toml")
+    settings.write_text(settings.read_text().replace("budget = 12", "budget = 15"))
+    assert call(*RUN, "--json", "-").json["n_asked"] == 15
+
+
+# ---------------------------------------------------------------------------------------------- every kind of data
+
+
+@pytest.mark.parametrize(
+    "classes", [("chat 🐈", "犬"), ("nan", "None"), ("-1", "0"), ("=1+1", '"quoted", with\ncomma'), ("True", "False")]
+)
+def test_odd_classes(call: Any, make_table: Callable[..., Path], classes: tuple[str, str]) -> None:
+    """A label is a label, whatever it looks like, from the data to the export and back."""
+    make_table(classes)
+    found = call(*RUN, "--budget", 20, "--json", "-").json
+    assert sorted(str(entry["label"]) for entry in found["classes"]) == sorted(classes)
+    assert found["accuracy"] > 0.9
+    call("status", "pets.bela")
+    call("export", "pets.bela", "--to", "out.csv")
+    labels = brought_labels(open_records("out.csv"), "label")
+    assert {str(label) for label in labels.values()} == set(classes)
+    assert call("verify", "pets.bela", "--export", "out.csv", "--quick", "--json").json["verified"] is True
+
+
+def test_declared_classes_are_of_the_type_of_given_labels(call: Any, make_table: Callable[..., Path]) -> None:
+    """Classes on the command line are texts, and numbers where the labels of the data are numbers."""
+    table = make_table(("0", "1"))
+    lines = table.read_text().splitlines()
+    lines = [lines[0] + ",some", *(line + ("," if i % 4 else f",{line[-1]}") for i, line in enumerate(lines[1:]))]
+    table.write_text("\n".join(lines) + "\n")
+    found = call(*RUN, *QUICK, "--label", "some", "--classes", "0,1,2", "--json", "-").json
+    assert [entry["label"] for entry in found["classes"]] == [0, 1, 2]
+    assert found["n_given"] == 20
+    assert call(*RUN, "--classes", "3", "--json", "-").json["classes"][3]["label"] == 3
+    assert "no whole number" in call(*RUN, "--classes", "three", status=2).err
+    other = ("--hide", "some", "--classes", "0,1", "--campaign", "other.bela")
+    found = call(*RUN, *QUICK, *other, "--json", "-").json
+    assert [entry["label"] for entry in found["classes"]] == ["0", "1"]
+    assert found["n_asked"] == 12
+
+
+def test_every_kind_of_file(call: Any, table: Path) -> None:
+    """The same pets give the same campaign, whatever file they come from."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    records = open_records(table)
+    rows = [records.record(row) for row in range(80)]
+    rows = [{**row, "weight": float(row["weight"]), "height": float(row["height"])} for row in rows]
+    pq.write_table(pa.Table.from_pylist(rows), "p.parquet")
+    Path("j.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("parts").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows[:30]), "parts/0.parquet")
+    pq.write_table(pa.Table.from_pylist(rows[30:]), "parts/1.parquet")
+    seen = []
+    for name in ("pets.csv", "p.parquet", "j.jsonl", "parts"):
+        found = call("run", name, "--truth", "kind", "--hide", "name", *QUICK, "--json", "-").json
+        seen.append([found[key] for key in ("n_rows", "n_asked", "certificate", "classes", "accuracy")])
+    assert all(outcome == seen[0] for outcome in seen)
+
+
+def test_arrays_with_their_truth_in_another_file(call: Any, table: Path) -> None:
+    """An array has no columns to name: its truth is an array, too."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    np.save("X.npy", rng.normal(size=(60, 2)) + 8 * y[:, None])
+    np.save("y.npy", y)
+    found = call("run", "X.npy", "--truth", "y.npy", *QUICK, "--json", "-").json
+    assert (found["n_asked"], found["accuracy"]) == (12, 1.0)
+    assert call("run", "X.bela", "--truth", "y.npy", "--budget", 14, "--json", "-").json["n_asked"] == 14
+    np.save("short.npy", y[:-1])
+    assert "60 rows" in call("run", "X.npy", "--truth", "short.npy", status=2).err
+    call("export", "X.bela", "--to", "labels.csv")
+    assert open_records("labels.csv").n_rows == 60
+    assert "Yes" in call("verify", "X.npy", "--export", "labels.csv").out
+
+
+def test_a_folder_of_images(call: Any, table: Path) -> None:
+    """Images are rows; the folder that they lie in can be the truth; the labels may be written among them."""
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    for label, shade in (("dark", 20), ("light", 200)):
+        Path("photos", label).mkdir(parents=True)
+        for i in range(20):
+            pixels = np.clip(rng.normal(shade, 10, (8, 8)), 0, 255).astype(np.uint8)
+            Image.fromarray(pixels).save(Path("photos", label, f"{i}.png"))
+    found = call("run", "photos/", "--truth", "folder", *QUICK, "--json", "-").json
+    assert (found["campaign"], found["n_rows"], found["n_asked"]) == ("photos.bela", 40, 12)
+    assert "'path': image" in call("label", "photos", "--campaign", "again.bela", typed="q\n").out
+    call("export", "photos.bela", "--to", "photos/labels.csv")
+    assert "Yes" in call("verify", "photos.bela", "--export", "photos/labels.csv").out
+
+
+def test_a_dataset_by_name(call: Any, table: Path) -> None:
+    """A dataset by name needs no truth, and its campaign is in the current folder, whatever else is there."""
+    found = call("run", "digits", "--budget", 15, "--json", "-").json
+    assert (found["campaign"], found["data"], found["n_rows"]) == ("digits.bela", "digits", 1797)
+    Path("digits").mkdir()
+    assert call("run", "digits.bela", "--budget", 16, "--json", "-").json["n_asked"] == 16
+    assert 0 < call("status", "digits.bela", "--json").json["certificate"]["lower"] < 0.2
+
+
+# ------------------------------------------------------------------------------------------------- others at work
+
+
+def test_one_writer_and_readers(call: Any, table: Path) -> None:
+    """While somebody answers, nobody else can, and everybody can look, export and verify."""
+    call(*RUN, *QUICK)
+    with open_campaign(Path("pets.bela")) as stored:
+        for command in (("undo", "pets.bela"), RUN, ("label", "pets.csv")):
+            assert "open elsewhere" in call(*command, status=2).err
+        stored.aim(target=0.95, budget=14)
+        [question] = stored.campaign.ask()
+        stored.campaign.tell(question.id, "cat")
+        found = call("status", "pets.bela", "--json").json
+        assert (found["n_asked"], found["open_elsewhere"], found["n_open"]) == (13, True, 0)
+        assert "just now" in call("status", "pets.bela").out
+        call("export", "pets.bela", "--to", "out.csv")
+        assert "Yes" in call("verify", "pets.bela", "--export", "out.csv").out
+    found = call("status", "pets.bela", "--json").json
+    assert found["open_elsewhere"] is False
+    assert found["last_answer"].startswith("20")
+
+
+def test_data_that_have_changed(call: Any, table: Path) -> None:
+    """Changed data are refused, or taken with the answers to rows that are the same, as given labels."""
+    call(*RUN, *QUICK)
+    lines = table.read_text().splitlines()
+    table.write_text("\n".join([lines[0], *reversed(lines[3:]), "new pet,0.1,0.2,cat"]) + "\n")
+    for command in (RUN, ("label", "pets.csv"), ("status", "pets.bela"), ("export", "pets.bela", "--to", "x.csv")):
+        line = call(*command, status=2).err
+        assert "has changed" in line
+        assert "--accept-changes" in line
+    said = call(*RUN, "--accept-changes", "--budget", 5)
+    assert "answers to rows that are the same are kept" in said.out
+    found = call("status", "pets.bela", "--json").json
+    assert 10 <= found["n_given"] <= 12
+    assert (found["n_rows"], found["n_asked"]) == (79, 5)
+    call("export", "pets.bela", "--to", "x.csv")
+    assert "Yes" in call("verify", "pets.bela", "--export", "x.csv").out
+
+
+# -------------------------------------------------------------------------------------------------- what is printed
+
+
+def test_nothing_but_json_on_stdout(call: Any, table: Path) -> None:
+    """With --json there is one object on stdout; words go elsewhere, bars to terminals only."""
+    said = call(*RUN, *QUICK, "--json", "-")
+    assert said.json["accuracy"] > 0.5
+    assert said.json["seconds"] > 0
+    assert "This is how the columns" in said.err
+    for command in (("status",), ("verify",), ("verify", "--quick"), ("undo",), ("export", "--to", "x.jsonl")):
+        said = call(command[0], "pets.bela", *command[1:], "--json")
+        assert isinstance(said.json, dict)
+        assert said.err == ""
+    said = call(*RUN, "--json", "out.json")
+    assert json.loads(Path("out.json").read_text())["n_asked"] == 12
+    assert "12 answers" in said.out
+    assert "no such folder" in call(*RUN, "--json", "no/out.json", status=2).err
+
+
+def test_names_do_not_steer_the_terminal(call: Any, make_table: Callable[..., Path]) -> None:
+    """Classes and columns are shown without what would steer a terminal."""
+    make_table(("cat\x1b[31m", "dog"))
+    for command in ((*RUN, *QUICK), ("status", "pets.bela"), ("undo", "pets.bela")):
+        assert "\x1b" not in call(*command).out
+    assert "\x1b" not in call("run", "pets.csv", "--truth", "\x1b[31m", status=2).err
+
+
+def test_many_columns_are_not_all_told(call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a wide table some columns are told, and where to look for the others."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    header = ",".join(f"c{i}" for i in range(50))
+    Path("wide.csv").write_text(header + "\n" + "\n".join(",".join(map(str, row)) for row in rng.normal(size=(20, 50))))
+    said = call("label", "wide.csv", typed="q\n")
+    assert "and 30 more: see wide.bela/campaign.toml" in said.out
