@@ -170,12 +170,14 @@ class Campaign:
         if question_id in self._state.open:
             self._do("skipped", question=question_id, **_noted(by, cost))
 
-    def undo(self) -> Question | None:
-        """Take back the last answer, skip or change; the question that is open again, if it was about one."""
-        if not self._state.history:
-            raise QuestionError("there is nothing to undo")
-        deed = self._state.history[-1]
-        self._do("undone")
+    def undo(self, *, by: str | None = None) -> Question | None:
+        """Take back the last answer, skip or change; the question that is open again, if it was about one.
+
+        With `by`, the last answer, skip, opinion, flag or relabelling of that person, whatever others did since. What
+        others have said about the same row since is not undone by that, so then it is an error.
+        """
+        deed = self._state.history[self._state.deed_to_undo(by)]
+        self._do("undone", **_noted(by))
         return self._state.questions[deed.question] if isinstance(deed, (Answered, Skipped)) else None
 
     def relabel(self, row: int, label: Label, *, by: str | None = None) -> None:
@@ -184,30 +186,55 @@ class Campaign:
         A row that was never asked is corrected in the result. That trains nothing and bounds nothing, as nobody knows
         what it was chosen by; should it be asked later, it is answered already.
         """
-        if not (isinstance(row, (int, np.integer)) and 0 <= row < len(self._state.known)):
-            raise QuestionError(f"there is no row {row}: rows go from 0 to {len(self._state.known) - 1}")
+        self._check_row(row)
         label = self._state.codes.check(label)
         self._do("relabelled", row=int(row), label=label, **_noted(by))
 
+    def opine(self, question_id: int, label: Label, *, by: str) -> None:
+        """Say what somebody else thinks of a question that is answered; saying the same twice is harmless.
+
+        Opinions tell how far people agree. Nothing else rests on them: labels and certificate rest on the answer, until
+        somebody settles the matter with `relabel`.
+        """
+        question = self._question(question_id)
+        label = self._state.codes.check(label)
+        if question_id not in self._state.answers:
+            raise QuestionError(f"question {question_id} is not answered: there is nothing to give an opinion on")
+        said = self._state.said[question_id].get(by)
+        if said is None:
+            self._do("opinion", question=question_id, label=label, by=by)
+        elif self._state.now(said) != self._state.codes.find(label):
+            known = self._state.codes.classes[self._state.now(said)]
+            raise QuestionError(
+                f"{by} has answered question {question_id} with {known!r}: undo that, or relabel row {question.row}"
+            )
+
+    def flag(self, row: int, comment: str = "", *, by: str | None = None) -> None:
+        """Mark a row for later, with a comment."""
+        self._check_row(row)
+        self._do("flagged", row=int(row), comment=comment, **_noted(by))
+
     # ---------------------------------------------------------------------------------------------- classes
 
-    def add_class(self, label: Label) -> None:
+    def add_class(self, label: Label, *, by: str | None = None) -> None:
         """Allow one more class."""
         if self._state.codes.find(label) is None:
-            self._do("class added", label=self._state.codes.normal(label))
+            self._do("class added", label=self._state.codes.normal(label), **_noted(by))
 
-    def rename_class(self, old: Label, new: Label) -> None:
+    def rename_class(self, old: Label, new: Label, *, by: str | None = None) -> None:
         """Call a class by another name."""
         self._state.code_of(old)
         if self._state.codes.find(new) is not None:
             raise LabelError(f"there is a class {new!r} already: merge {old!r} into it if they are the same")
-        self._do("class renamed", old=self._state.codes.normal(old), new=self._state.codes.normal(new))
+        old, new = self._state.codes.normal(old), self._state.codes.normal(new)
+        self._do("class renamed", old=old, new=new, **_noted(by))
 
-    def merge_class(self, old: Label, into: Label) -> None:
+    def merge_class(self, old: Label, into: Label, *, by: str | None = None) -> None:
         """Take two classes for one: all labels and answers of the first become the second."""
         if self._state.code_of(old) == self._state.code_of(into):
             raise LabelError(f"a class cannot be merged into itself: {old!r}")
-        self._do("class merged", old=self._state.codes.normal(old), into=self._state.codes.normal(into))
+        old, into = self._state.codes.normal(old), self._state.codes.normal(into)
+        self._do("class merged", old=old, into=into, **_noted(by))
 
     def aim(self, *, target: float | None, budget: int | None) -> None:
         """Change when to stop."""
@@ -390,6 +417,10 @@ class Campaign:
             raise ParameterError(f"target is a share above 0 and at most 1, not {target}")
         if budget is not None and not (0 <= budget <= n_rows and int(budget) == budget):
             raise ParameterError(f"budget is a whole number from 0 to the number of rows, {n_rows}, not {budget}")
+
+    def _check_row(self, row: int) -> None:
+        if not (isinstance(row, (int, np.integer)) and 0 <= row < len(self._state.known)):
+            raise QuestionError(f"there is no row {row}: rows go from 0 to {len(self._state.known) - 1}")
 
     def _question(self, question_id: int) -> Question:
         if not (isinstance(question_id, (int, np.integer)) and 0 <= question_id < len(self._state.questions)):

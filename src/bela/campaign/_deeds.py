@@ -14,6 +14,7 @@ class Answered:
 
     question: int
     volunteered: int | None
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,24 @@ class Skipped:
     """A question was left unanswered."""
 
     question: int
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opined:
+    """Somebody else said what they think of a question that is answered."""
+
+    question: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """A row was marked for later, with a comment."""
+
+    row: int
+    comment: str
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +48,7 @@ class Relabelled:
 
     row: int
     before: int
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +72,11 @@ class Merged:
 
     old: Label
     code: int
+    into: int
     rows: list[int]
 
 
-Deed: TypeAlias = Answered | Skipped | Relabelled | Added | Renamed | Merged
+Personal: TypeAlias = Answered | Skipped | Opined | Flagged | Relabelled
+"""What somebody can take back alone, whatever others have done since."""
+
+Deed: TypeAlias = Personal | Added | Renamed | Merged

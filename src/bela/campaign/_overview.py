@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bela.campaign._campaign import Campaign
-from bela.campaign._deeds import Added, Answered, Relabelled, Renamed, Skipped
+from bela.campaign._deeds import Added, Answered, Flagged, Opined, Relabelled, Renamed, Skipped
 from bela.records import UNKNOWN, Label, Role
 
 
@@ -89,6 +89,10 @@ def last_deed(campaign: Campaign) -> str | None:
     if isinstance(deed, Relabelled):
         before = "" if deed.before == UNKNOWN else f" instead of {state.codes.classes[deed.before]!r}"
         return f"row {deed.row} was said to be {campaign.answer(deed.row)!r}{before}"
+    if isinstance(deed, Opined):
+        return f"{deed.by} gave an opinion on row {state.questions[deed.question].row}"
+    if isinstance(deed, Flagged):
+        return f"row {deed.row} was flagged"
     if isinstance(deed, Added):
         return f"the class {deed.label!r} was added"
     if isinstance(deed, Renamed):

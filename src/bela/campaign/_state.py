@@ -13,7 +13,18 @@ import numpy as np
 
 from bela._labels import LabelCodes
 from bela.campaign._bystander import Bystander
-from bela.campaign._deeds import Added, Answered, Deed, Merged, Relabelled, Renamed, Skipped
+from bela.campaign._deeds import (
+    Added,
+    Answered,
+    Deed,
+    Flagged,
+    Merged,
+    Opined,
+    Personal,
+    Relabelled,
+    Renamed,
+    Skipped,
+)
 from bela.errors import JournalError, LabelError, QuestionError
 from bela.protocols import Method
 from bela.records import UNKNOWN, IntArray, Label, Proposal, Question, Role
@@ -45,6 +56,7 @@ class State:
         self.asked: dict[int, int] = {}  # row to question, answered ones only
         self.given: set[int] = set()  # rows that the data brought a label for
         self.volunteered: dict[int, int] = {}  # row to class code: corrections that nobody had asked for
+        self.said: dict[int, dict[str | None, int]] = {}  # question to what each person said at first, as class codes
         self.history: list[Deed] = []  # what can be undone, the last at the end
         self.exhausted = False
         self.cost = 0.0  # of all answers, those taken back included
@@ -81,6 +93,38 @@ class State:
             )
         return code
 
+    def deed_to_undo(self, by: str | None) -> int:
+        """Return the place in the history of what is to be taken back: the last deed, or the last of one person.
+
+        Others may have gone on meanwhile. What somebody else has said about the same row since stands on that deed, so
+        it stays.
+        """
+        history = self.history
+        if by is None:
+            if not history:
+                raise QuestionError("there is nothing to undo")
+            return len(history) - 1
+        for place in range(len(history) - 1, -1, -1):
+            deed = history[place]
+            if isinstance(deed, Personal) and deed.by == by:
+                break
+        else:
+            raise QuestionError(f"there is nothing to undo of what {by} has done")
+        if isinstance(deed, (Answered, Skipped, Relabelled)):
+            row = self._row(deed)
+            for later in history[place + 1 :]:
+                if isinstance(later, (Answered, Skipped, Relabelled)) and self._row(later) == row:
+                    who = "somebody else" if later.by is None else later.by
+                    raise QuestionError(f"{who} has said something about row {row} since: relabel it instead")
+        return place
+
+    def now(self, code: int) -> int:
+        """Return the code of a class by now, as it may have been merged into another."""
+        for deed in self.history:
+            if isinstance(deed, Merged) and deed.code == code:
+                code = deed.into
+        return code
+
     def open_questions(self, proposals: Sequence[Proposal]) -> list[Question]:
         """Put proposed rows to the oracle."""
         questions = [
@@ -103,7 +147,8 @@ class State:
         self.answers[question] = code
         self.asked[asked.row] = question
         self.known[asked.row] = code
-        self.history.append(Answered(question, self.volunteered.pop(asked.row, None)))
+        self.said.setdefault(question, {})[by] = code
+        self.history.append(Answered(question, self.volunteered.pop(asked.row, None), by))
         self.exhausted = False
         self.cost += cost
         self.method.observe(asked.row, asked.role, code)
@@ -111,55 +156,89 @@ class State:
     def _skipped(self, question: int, by: str | None = None, cost: float = 0.0) -> None:
         asked = self.open.pop(question)
         self.cost += cost
-        self.history.append(Skipped(question))
+        self.history.append(Skipped(question, by))
         self.method.skip(asked.row, asked.role)
+
+    def _opined(self, question: int, label: Label, by: str) -> None:
+        said = self.said[question]
+        if by in said or question not in self.answers:
+            raise QuestionError(f"{by} cannot say anything more about question {question}")
+        said[by] = self.codes.encode(label)
+        self.history.append(Opined(question, by))
+
+    def _flagged(self, row: int, comment: str, by: str | None = None) -> None:
+        self.history.append(Flagged(row, comment, by))
 
     def _relabelled(self, row: int, label: Label, by: str | None = None) -> None:
         before = self.volunteered.get(row, int(self.known[row]))
-        self.history.append(Relabelled(row, before))
+        self.history.append(Relabelled(row, before, by))
         self._set_label(row, self.codes.encode(label))
 
-    def _undone(self) -> None:
-        deed = self.history.pop()
+    def _undone(self, by: str | None = None) -> None:
+        place = self.deed_to_undo(by)
+        deed = self.history.pop(place)
         self.exhausted = False
         if isinstance(deed, (Answered, Skipped)):
             question = self.questions[deed.question]
             if isinstance(deed, Answered):
                 del self.answers[question.id]
                 del self.asked[question.row]
+                self._unsay(question.id, deed.by)
                 self.known[question.row] = UNKNOWN
                 if deed.volunteered is not None:
-                    self.volunteered[question.row] = deed.volunteered
+                    self.volunteered[question.row] = self._moved(question.row, deed.volunteered, place)
             self.open[question.id] = question
             self.method.retract(question.row, question.role)
         elif isinstance(deed, Relabelled):
-            self._set_label(deed.row, deed.before)
+            self._set_label(deed.row, self._moved(deed.row, deed.before, place))
+        elif isinstance(deed, Opined):
+            self._unsay(deed.question, deed.by)
         elif isinstance(deed, Added):
             self.codes.remove(deed.label)
         elif isinstance(deed, Renamed):
             self.codes.rename(deed.new, deed.old)
-        else:
+        elif isinstance(deed, Merged):
             self.codes.restore(deed.old, deed.code)
-            for row in deed.rows:
+            # some of them may have been taken back since
+            rows = [row for row in deed.rows if row in self.asked or row in self.given or row in self.volunteered]
+            for row in rows:
                 self._set_code(row, deed.code)
-            self.method.unmerge(*self._with_roles(deed.rows), deed.code)
+            self.method.unmerge(*self._with_roles(rows), deed.code)
 
-    def _class_added(self, label: Label) -> None:
+    def _unsay(self, question: int, by: str | None) -> None:
+        said = self.said.get(question, {})
+        said.pop(by, None)  # whoever gave an opinion, and then the answer when that was taken back, has said one thing
+        if not said:
+            self.said.pop(question, None)
+
+    def _moved(self, row: int, code: int, since: int) -> int:
+        """Return what a row's class of the past is by now; merges since then take the row with them."""
+        for deed in self.history[since:]:
+            if isinstance(deed, Merged) and deed.code == code:
+                if row not in deed.rows:
+                    deed.rows.append(row)
+                code = deed.into
+        return code
+
+    def _row(self, deed: Answered | Skipped | Relabelled) -> int:
+        return deed.row if isinstance(deed, Relabelled) else self.questions[deed.question].row
+
+    def _class_added(self, label: Label, by: str | None = None) -> None:
         self.codes.add(label)
         self.history.append(Added(label))
 
-    def _class_renamed(self, old: Label, new: Label) -> None:
+    def _class_renamed(self, old: Label, new: Label, by: str | None = None) -> None:
         self.codes.rename(old, new)
         self.history.append(Renamed(old, new))
 
-    def _class_merged(self, old: Label, into: Label) -> None:
+    def _class_merged(self, old: Label, into: Label, by: str | None = None) -> None:
         code, target = self.code_of(old), self.code_of(into)
         rows = [int(row) for row in np.flatnonzero(self.known == code)]
         rows += [row for row, volunteered in self.volunteered.items() if volunteered == code]
         for row in rows:
             self._set_code(row, target)
         self.codes.remove(old)
-        self.history.append(Merged(old, code, rows))
+        self.history.append(Merged(old, code, target, rows))
         asked, roles = self._with_roles(rows)
         self.method.merge(asked, roles, code, target)
 
@@ -199,6 +278,8 @@ _HAPPENINGS: dict[str, Callable[..., None]] = {
     "answered": State._answered,
     "skipped": State._skipped,
     "relabelled": State._relabelled,
+    "opinion": State._opined,
+    "flagged": State._flagged,
     "undone": State._undone,
     "class added": State._class_added,
     "class renamed": State._class_renamed,
