@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -360,3 +364,35 @@ def test_many_columns_are_not_all_told(call: Any, tmp_path: Path, monkeypatch: p
     Path("wide.csv").write_text(header + "\n" + "\n".join(",".join(map(str, row)) for row in rng.normal(size=(20, 50))))
     said = call("label", "wide.csv", typed="q\n")
     assert "and 30 more: see wide.bela/campaign.toml" in said.out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
+def test_keys_on_a_terminal(call: Any, table: Path) -> None:
+    """In a real terminal the bars go before the first question comes, each key is an answer, and Ctrl-C keeps them."""
+    import fcntl
+    import pty
+    import termios
+
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "bela", "label", "pets.csv", "--hide", "kind", "--classes", "cat,dog"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
+    with subprocess.Popen(
+        command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - it calls nothing that locks
+    ) as process:  # fmt: skip
+        os.close(slave)
+        shown = b""
+        for answers, key in enumerate((b"1", b"2", b"u", b"1", b"\x03")):
+            mark = (b"0 answers", b"1 answer ", b"2 answers", b"1 answer ", b"2 answers")[answers]
+            start = len(shown)
+            while not (mark in shown[start:] and shown.endswith(b"> ")):
+                shown += os.read(master, 4096)
+            os.write(master, key)
+        with contextlib.suppress(OSError):  # the terminal is gone when the program is
+            while part := os.read(master, 4096):
+                shown += part
+        os.close(master)
+    assert process.returncode == 0
+    assert b"To go on: bela label pets.bela" in shown
+    assert b"computing features" in shown
+    assert call("status", "pets.bela", "--json").json["n_asked"] == 2

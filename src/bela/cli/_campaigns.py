@@ -50,7 +50,7 @@ def default_folder(data: str) -> Path:
     if not path.name or path.name == "..":
         path = path.absolute().resolve()
     name = path.name
-    if not path.is_dir():
+    if not path.is_dir() and not data.endswith(("/", os.sep)):
         name = Path(path.stem if path.suffix.lower() in _PACKED else name).stem
     return path.with_name(f"{name}.bela")
 
