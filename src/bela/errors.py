@@ -60,5 +60,6 @@ class ReplayError(JournalError):
     def __init__(self, recorded: object, found: object) -> None:
         super().__init__(
             f"the campaign cannot be made again as it was recorded ({recorded} then, {found} now): it was made with "
-            "other versions of the packages, or on another kind of machine; start over with its answers as given labels"
+            "other versions of the packages, or on another kind of machine; accept the changes (--accept-changes) to go "
+            "on with its answers as given labels"
         )

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from bela.campaign import open_campaign
+from bela.journal import SQLiteJournal
 from bela.sources import brought_labels, open_records
 
 QUICK = ("--budget", "12")
@@ -327,6 +328,40 @@ def test_data_that_have_changed(call: Any, table: Path) -> None:
     assert (found["n_rows"], found["n_asked"]) == (79, 5)
     call("export", "pets.bela", "--to", "x.csv")
     assert "Yes" in call("verify", "pets.bela", "--export", "x.csv").out
+
+
+def test_classes_outlive_a_change_of_the_data(call: Any, table: Path) -> None:
+    """Classes that were added or renamed since are those of the answers that are kept."""
+    call("label", "pets.csv", "--hide", "kind", "--classes", "cat,dog", typed="1\n2\n+hamster\n1\n")
+    with open_campaign(Path("pets.bela")) as stored:
+        stored.campaign.rename_class("cat", "chat")
+    table.write_text(table.read_text() + "new pet,0.1,0.2,cat\n")
+    call("label", "pets.csv", "--accept-changes", typed="q\n")
+    found = call("status", "pets.bela", "--json").json
+    assert [entry["label"] for entry in found["classes"]] == ["chat", "dog", "hamster"]
+    assert sum(entry["known"] for entry in found["classes"]) == found["n_given"] == 4
+
+
+def test_a_program_that_decides_otherwise(call: Any, table: Path) -> None:
+    """Where a journal cannot be made again, as by another version, its answers go on as given labels."""
+    call(*RUN, *QUICK)
+    with open_campaign(Path("pets.bela"), read_only=True) as stored:
+        events = [(event.kind, event.data) for event in stored.journal.events()]
+    asked = [question for kind, data in events if kind == "asked" for question in data["questions"]]
+    asked[0][0] = min(set(range(80)) - {row for row, _, _ in asked})
+    for path in Path("pets.bela").glob("journal*"):
+        path.unlink()
+    journal = SQLiteJournal(Path("pets.bela/journal.sqlite"), create=True)
+    journal.append(events)
+    journal.close()
+    for command in (RUN, ("status", "pets.bela")):
+        line = call(*command, status=2).err
+        assert "cannot be made again" in line
+        assert "--accept-changes" in line
+    said = call(*RUN, "--accept-changes", "--budget", 3)
+    assert "12 answers to rows that are the same are kept" in said.out
+    found = call("status", "pets.bela", "--json").json
+    assert (found["n_given"], found["n_asked"]) == (12, 3)
 
 
 # -------------------------------------------------------------------------------------------------- what is printed

@@ -21,7 +21,7 @@ from bela.campaign._campaign import Campaign
 from bela.campaign._settings import SETTINGS, Settings, read_settings, write_settings
 from bela.campaign._state import State
 from bela.datasets import DATASETS, load_dataset
-from bela.errors import DataError, JournalError, LabelError, ParameterError
+from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
 from bela.features import FeaturePlan, compute_features, plan_features
 from bela.journal import FolderStore, SQLiteJournal
 from bela.protocols import Records
@@ -190,7 +190,8 @@ def open_campaign(
     read_only
         Only look; somebody else may be answering.
     accept_changes
-        If the data have changed, go on with the answers to rows that have not, as labels that the data bring.
+        If the data have changed, or if this version of the program decides otherwise than the one before, go on with
+        the answers to rows that are the same, as labels that the data bring.
     recompute
         Trust nothing that was kept: read the data, compute the features and fit everything anew.
     until
@@ -219,21 +220,16 @@ def open_campaign(
             if read_only:
                 raise ParameterError("changes of the data can be accepted by a writer only")
             settings = _carry_over(path, settings, records, progress)
-        plan = FeaturePlan.from_dict(settings.features)
-        source = compute_features(records, plan, cache=cache, seed=settings.seed, progress=progress)
         journal = SQLiteJournal(path / settings.journal, read_only=read_only, until=until)
-        total = max(journal.n_events, 1)
-        options: dict[str, Any] = {"background": background} if background and settings.method == "bela" else {}
-        if settings.method == "bela" and not recompute:
-            options["store"] = FolderStore(path / "cache" / f"revisions-{_key(settings)}")
-        campaign = Campaign(
-            source,
-            method=settings.method, target=settings.target, budget=settings.budget, confidence=settings.confidence,
-            seed=settings.seed, classes=settings.classes, labels=_labels(path, settings, records),
-            journal=journal,
-            progress=None if progress is None else lambda n: progress("going through the answers", n / total),
-            **options,
-        )  # fmt: skip
+        try:
+            campaign = _replay(path, settings, records, journal, cache=cache, progress=progress, background=background)
+        except ReplayError:
+            if not accept_changes or read_only:
+                raise
+            journal.close()
+            settings = _carry_over(path, settings, records, progress)
+            journal = SQLiteJournal(path / settings.journal)
+            campaign = _replay(path, settings, records, journal, cache=cache, progress=progress, background=background)
         stored = StoredCampaign(path, settings, records, campaign, journal=journal, lock=lock)
         if not read_only:  # the settings may have been edited
             campaign.aim(target=settings.target, budget=settings.budget)
@@ -244,6 +240,33 @@ def open_campaign(
             lock.release()
         raise
     return stored
+
+
+def _replay(
+    path: Path,
+    settings: Settings,
+    records: Records,
+    journal: SQLiteJournal,
+    *,
+    cache: Path | None,
+    progress: Progress | None,
+    background: bool,
+) -> Campaign:
+    """Let everything happen again that a journal says."""
+    plan = FeaturePlan.from_dict(settings.features)
+    source = compute_features(records, plan, cache=cache, seed=settings.seed, progress=progress)
+    total = max(journal.n_events, 1)
+    options: dict[str, Any] = {"background": background} if background and settings.method == "bela" else {}
+    if settings.method == "bela" and cache is not None:
+        options["store"] = FolderStore(cache / f"revisions-{_key(settings)}")
+    return Campaign(
+        source,
+        method=settings.method, target=settings.target, budget=settings.budget, confidence=settings.confidence,
+        seed=settings.seed, classes=settings.classes, labels=_labels(path, settings, records),
+        journal=journal,
+        progress=None if progress is None else lambda n: progress("going through the answers", n / total),
+        **options,
+    )  # fmt: skip
 
 
 def _key(settings: Settings) -> str:
@@ -330,7 +353,7 @@ def _carry_over(path: Path, settings: Settings, records: Records, progress: Prog
 
     The settings name the journal and the answers that are carried over; replacing them is what makes it happen.
     """
-    answers = _answers_by_row(path, settings)
+    answers, classes = _answers_by_row(path, settings)
     try:
         before = np.load(path / settings.rows, allow_pickle=False)
     except (OSError, ValueError) as error:
@@ -357,6 +380,7 @@ def _carry_over(path: Path, settings: Settings, records: Records, progress: Prog
         settings, fingerprint=records.fingerprint, n_rows=records.n_rows, features=plan.to_dict(),
         journal=f"journal-{number}.sqlite", rows=f"rows-{number}.npy", carried=f"carried-{number}.jsonl",
         budget=None if settings.budget is None else min(settings.budget, records.n_rows),
+        classes=None if settings.classes is None else classes,
     )  # fmt: skip
     SQLiteJournal(path / new.journal, create=True).close()
     with (path / str(new.carried)).open("w", encoding="utf-8") as file:
@@ -370,8 +394,8 @@ def _carry_over(path: Path, settings: Settings, records: Records, progress: Prog
     return new
 
 
-def _answers_by_row(path: Path, settings: Settings) -> dict[int, Label]:
-    """Return what a journal says about each row, without any method."""
+def _answers_by_row(path: Path, settings: Settings) -> tuple[dict[int, Label], tuple[Label, ...]]:
+    """Return what a journal says about each row, and the classes at its end, without any method."""
     journal = SQLiteJournal(path / settings.journal, read_only=True)
     try:
         state = State(Bystander(), LabelCodes(settings.classes), settings.n_rows, target=None, budget=None)
@@ -382,4 +406,4 @@ def _answers_by_row(path: Path, settings: Settings) -> dict[int, Label]:
         journal.close()
     codes = {row: int(state.known[row]) for row in state.asked} | state.volunteered
     answers = {row: state.codes.classes[code] for row, code in codes.items()}
-    return _carried(path, settings) | answers
+    return _carried(path, settings) | answers, state.codes.names

@@ -115,7 +115,8 @@ AcceptOption = Annotated[
     bool,
     typer.Option(
         "--accept-changes",
-        help="If the data have changed, go on with the answers to rows that are the same, as labels that are given.",
+        help="If the data have changed, or a new version of bela decides otherwise than the old one, go on with the "
+        "answers to rows that are the same, as labels that are given.",
     ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]

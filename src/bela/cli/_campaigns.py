@@ -117,8 +117,9 @@ def open_or_create(
             path, accept_changes=choices.accept_changes, progress=bars, background=background
         )  # fmt: skip
         try:
-            if stored.settings.fingerprint != before.fingerprint:
-                bars.say(f"The data have changed: {_n_carried(stored)} answers to rows that are the same are kept.")
+            if stored.settings.journal != before.journal:
+                what = "The data have" if stored.settings.fingerprint != before.fingerprint else "The program has"
+                bars.say(f"{what} changed: {_n_carried(stored)} answers to rows that are the same are kept.")
             _change(stored, choices, bars)
         except BaseException:
             stored.close()
