@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import tempfile
+import time
 import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 _DIGEST = 32
+_HOUR = 3600
 
 
 class FolderStore:
@@ -29,6 +31,7 @@ class FolderStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._tidy = False
 
     def load(self, name: str) -> list[npt.NDArray[Any]] | None:
         """Return the arrays kept under a name, None where there are none or the file is damaged."""
@@ -52,6 +55,7 @@ class FolderStore:
         temporary: str | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            self._tidy_up()
             with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".part", delete=False) as file:
                 temporary = file.name
                 file.write(hashlib.sha256(content).digest())
@@ -61,3 +65,12 @@ class FolderStore:
             if temporary is not None:
                 with suppress(OSError):
                     os.unlink(temporary)
+
+    def _tidy_up(self) -> None:
+        """Remove what killed processes left behind, once; by age, as others may be at work here."""
+        if not self._tidy:
+            for part in self.folder.glob("*.part"):
+                with suppress(OSError):
+                    if time.time() - part.stat().st_mtime > _HOUR:
+                        part.unlink()
+            self._tidy = True

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from bela.errors import JournalError, ParameterError
+from bela.journal._head import HeadFile
+from bela.journal._text import chain_digest, event_data, event_text
 from bela.records import Event
 
 SCHEMA = 1
 _NEVER = 2**63 - 1  # the largest number of an event
 _APPLICATION = 0x42454C41  # "BELA", so that `file` and we know the file by its head
+_PAGES = 128  # written to the log before they are copied into the file: what is at stake if the log is damaged
 
 _TABLES = """
 CREATE TABLE events (
@@ -32,7 +34,8 @@ CREATE TABLE events (
 class SQLiteJournal:
     """Events in an SQLite file in WAL mode: one writer, any number of readers.
 
-    Every event carries a digest of itself and all events before it, so that a damaged file is noticed.
+    Every event carries a digest of itself and all events before it, so that a damaged file is noticed; the last one is
+    noted in a file of its own (`-head`), so that lost events are, too.
 
     Parameters
     ----------
@@ -51,27 +54,29 @@ class SQLiteJournal:
         if until is not None and not read_only:
             raise ParameterError("a part of a journal can be opened for reading only")
         self._until = _NEVER if until is None else until
-        if create == path.exists():
+        if os.path.lexists(path) if create else not path.is_file():
             raise JournalError(f"there is {'already a' if create else 'no'} journal {path}")
+        if not (create or read_only):
+            # A look first: whoever opens a damaged journal to write has SQLite throw away what it cannot read.
+            SQLiteJournal(path, read_only=True).close()
         self._read_only = read_only
-        with self._clear_errors():
-            mode = "ro" if read_only else "rwc" if create else "rw"
-            self._db = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode={mode}",
-                uri=True, isolation_level=None, timeout=10, check_same_thread=False,
-            )  # fmt: skip
+        self._head = HeadFile(path.with_name(f"{path.name}-head"))
+        self._seq, self._digest = 0, b""
+        noted = None if create else self._head.read()  # before anything else, as somebody may be writing
+        self._connect(create)
         try:
             with self._clear_errors():
-                self._prepare(create)
-                last = self._db.execute(
-                    "SELECT seq, digest FROM events WHERE seq <= ? ORDER BY seq DESC LIMIT 1", (self._until,)
-                ).fetchone()
+                if create:
+                    self._begin()
+                else:
+                    self._check_kind()
+                    self._check_whole(noted)
+                self._seq, self._digest = self._last(self._until)
         except BaseException:
             self._db.close()
             raise
-        self._seq: int
-        self._digest: bytes
-        self._seq, self._digest = last if last is not None else (0, b"")
+        if not read_only and noted != (self._seq, self._digest):
+            self._head.write(self._seq, self._digest)
 
     @property
     def n_events(self) -> int:
@@ -91,8 +96,8 @@ class SQLiteJournal:
         lines = []
         for kind, data in events:
             seq += 1
-            text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-            digest = _digest(digest, seq, at, kind, text)
+            text = event_text(kind, data)
+            digest = chain_digest(digest, seq, at, kind, text)
             lines.append((seq, at, kind, text, digest))
         with self._clear_errors():
             self._db.execute("BEGIN IMMEDIATE")
@@ -104,48 +109,69 @@ class SQLiteJournal:
                     self._db.execute("ROLLBACK")
                 raise
         self._seq, self._digest = seq, digest
-        return [Event(seq=line[0], at=at, kind=line[2], data=json.loads(line[3])) for line in lines]
+        self._head.write(seq, digest)
+        return [Event(seq=line[0], at=at, kind=line[2], data=event_data(line[3]) or {}) for line in lines]
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Yield events in order, from the one after `after` on, each checked against what was written."""
         with self._clear_errors():
-            expected, digest = after, b""
-            if after:
-                line = self._db.execute("SELECT digest FROM events WHERE seq = ?", (after,)).fetchone()
-                if line is None:
-                    raise JournalError(f"{self.path} has no event {after}")
-                digest = line[0]
+            expected, digest = after, self._digest_of(after)
             lines = self._db.execute(
                 "SELECT seq, at, kind, data, digest FROM events WHERE seq > ? AND seq <= ? ORDER BY seq",
                 (after, self._until),
             )
-            for seq, at, kind, data, written in lines:
+            for seq, at, kind, text, written in lines:
                 expected += 1
-                if seq != expected or written != (digest := _digest(digest, seq, at, kind, data)):
-                    raise JournalError(
-                        f"{self.path} is damaged at event {expected}: restore the file from a copy; the events before "
-                        "it can be read"
-                    )
+                if seq != expected or written != (digest := chain_digest(digest, seq, at, kind, text)):
+                    raise self._damaged_at(expected)
+                data = event_data(text)
+                if data is None:
+                    raise self._damaged_at(expected)
                 if seq > self._seq:  # somebody else has gone on since it was opened
                     self._seq, self._digest = seq, digest
-                yield Event(seq=seq, at=at, kind=kind, data=json.loads(data))
+                yield Event(seq=seq, at=at, kind=kind, data=data)
+            if expected < min(self._seq, self._until):
+                raise self._damaged_at(expected + 1)
 
     def close(self) -> None:
         """Close the file; everything is on disk already."""
         with suppress(sqlite3.Error):
+            if not self._read_only:  # a reader keeps the log alive, but nothing should be in it alone
+                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        with suppress(sqlite3.Error):
             self._db.close()
+        self._head.close()
 
-    def _prepare(self, create: bool) -> None:
+    # ---------------------------------------------------------------------------------------------- opening
+
+    def _connect(self, create: bool) -> None:
+        mode = "mode=ro" if self._read_only else "mode=rwc" if create else "mode=rw"
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if self._read_only and not os.access(self.path.parent, os.W_OK) and not log.exists():
+            mode = "immutable=1"  # nobody can write there, and SQLite would want to
+        with self._clear_errors():
+            self._db = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?{mode}",
+                uri=True, isolation_level=None, timeout=10, check_same_thread=False,
+            )  # fmt: skip
+            # What is no text any more has another digest than it had: that says more than that it is no text.
+            self._db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+
+    def _begin(self) -> None:
         db = self._db
-        if create:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = FULL")
-            db.execute("BEGIN IMMEDIATE")
-            db.execute(_TABLES)
-            db.execute(f"PRAGMA application_id = {_APPLICATION}")
-            db.execute(f"PRAGMA user_version = {SCHEMA}")
-            db.execute("COMMIT")
-            return
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("BEGIN IMMEDIATE")
+        db.execute(_TABLES)
+        db.execute(f"PRAGMA application_id = {_APPLICATION}")
+        db.execute(f"PRAGMA user_version = {SCHEMA}")
+        db.execute("COMMIT")
+
+    def _check_kind(self) -> None:
+        """Make sure that it is a journal that this version knows, and that it is written to safely."""
+        db = self._db
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
         if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
             raise JournalError(f"{self.path} is no journal of a campaign, or its head is damaged")
         version = db.execute("PRAGMA user_version").fetchone()[0]
@@ -157,24 +183,75 @@ class SQLiteJournal:
         if version < SCHEMA:
             self._migrate(version)
         if not self._read_only:
+            if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                raise JournalError(f"{self.path} is damaged (its head says that it has no log): restore it from a copy")
             db.execute("PRAGMA synchronous = FULL")
-        (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            db.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
+
+    def _check_whole(self, noted: tuple[int, bytes] | None) -> None:
+        """Make sure that the file is sound, and that it has what was noted when it was last written to."""
+        (verdict,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
-            raise JournalError(f"{self.path} is damaged ({verdict}): restore the file from a copy")
+            raise JournalError(f"{self.path} is damaged ({verdict.splitlines()[-1]}): restore the file from a copy")
+        if noted is None:
+            return
+        (seq, digest), (last, _) = noted, self._last(_NEVER)
+        if last < seq:
+            raise JournalError(
+                f"{self.path} has lost its last {seq - last} of {seq} events: put {self.path.name}-wal back, or "
+                f"restore the folder from a copy; to go on without them, delete {self._head.path}"
+            )
+        if seq and digest != self._digest_of(seq):
+            raise JournalError(
+                f"{self.path} is not the journal that was last written here (event {seq} is another): put that one "
+                f"back; to go on with this one, delete {self._head.path}"
+            )
 
     def _migrate(self, version: int) -> None:
         raise JournalError(f"{self.path} has the journal version {version}, which no bela has written")
+
+    def _last(self, until: int) -> tuple[int, bytes]:
+        """Return the number and the digest of the last event, once they are seen to fit to the one before."""
+        lines = self._db.execute(
+            "SELECT seq, at, kind, data, digest FROM events WHERE seq <= ? ORDER BY seq DESC LIMIT 1", (until,)
+        ).fetchall()
+        if not lines:
+            return 0, b""
+        seq, at, kind, text, digest = lines[0]
+        if type(seq) is not int or seq < 1 or digest != chain_digest(self._digest_of(seq - 1), seq, at, kind, text):
+            raise self._damaged_at(seq)
+        return seq, digest
+
+    def _digest_of(self, seq: int) -> bytes:
+        if seq == 0:
+            return b""
+        line = self._db.execute("SELECT digest FROM events WHERE seq = ?", (seq,)).fetchone()
+        if line is None:
+            raise JournalError(f"{self.path} has no event {seq}")
+        if not isinstance(line[0], bytes):
+            raise self._damaged_at(seq)
+        return line[0]
+
+    # ----------------------------------------------------------------------------------------------- errors
+
+    def _damaged_at(self, seq: int) -> JournalError:
+        return JournalError(
+            f"{self.path} is damaged at event {seq}: restore the file from a copy; the events before it can be read"
+        )
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
         try:
             yield
+        except sqlite3.IntegrityError:
+            raise JournalError(
+                f"somebody else has written to {self.path} meanwhile: close it everywhere and open it again"
+            ) from None
+        except sqlite3.ProgrammingError:
+            raise JournalError(f"{self.path} is closed: open it again") from None
         except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                raise JournalError(f"there is no room on the disk for {self.path}: make some") from None
             raise JournalError(f"{self.path} cannot be read or written: {error}") from None
-        except (sqlite3.Error, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise JournalError(f"{self.path} is damaged, restore it from a copy: {error}") from None
-
-
-def _digest(before: bytes, seq: int, at: float, kind: str, data: str) -> bytes:
-    text = f"{seq}\n{at!r}\n{kind}\n{data}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(before + text, digest_size=16).digest()
