@@ -9,6 +9,7 @@
     ├── LabelError         a label outside the declared classes, or labels of mixed types
     ├── QuestionError      an unknown question or row, or a second, different answer
     ├── JournalError       the record of a campaign is damaged, missing, or in use by somebody else
+    │   ├── VersionError   the record of a campaign was written by a newer version
     │   └── ReplayError    a campaign cannot be made again from its record as it was
     ├── OracleError        whatever was to answer did not: it failed, hung, or made no sense
     └── ExportError        labelled data cannot be written there: no room, no folder, something else in the way
@@ -54,12 +55,16 @@ class JournalError(BelaError):
     """The record of a campaign is damaged, missing, or in use by somebody else."""
 
 
+class VersionError(JournalError):
+    """The record of a campaign was written by a newer version of bela."""
+
+
 class ReplayError(JournalError):
     """A campaign cannot be made again from its record as it was: another machine, another version, other data."""
 
     def __init__(self, recorded: object, found: object) -> None:
         super().__init__(
             f"the campaign cannot be made again as it was recorded ({recorded} then, {found} now): it was made with "
-            "other versions of the packages, or on another kind of machine; accept the changes (--accept-changes) to go "
-            "on with its answers as given labels"
+            "other versions of the packages, or on another kind of machine; accept the changes (--accept-changes) to "
+            "go on with its answers as given labels"
         )

@@ -102,24 +102,30 @@ def _check(path: Path, export: Path | None, output: Any, outcome: dict[str, Any]
 def _check_journal(path: Path, written: dict[str, Any] | None, outcome: dict[str, Any]) -> list[str]:
     """Say what is wrong with the journal: damaged, or not the one that an export was written from."""
     from bela.campaign import SETTINGS, read_settings
-    from bela.errors import DataError, JournalError
+    from bela.errors import DataError, JournalError, VersionError
     from bela.journal import SQLiteJournal
 
     moment = None if written is None else written.get("journal")
     if moment is not None and not (isinstance(moment, dict) and type(moment.get("events")) is int):
         raise DataError("the certificate does not say which moment of the journal it is of: export again")
-    journal = SQLiteJournal(path / read_settings(path / SETTINGS).journal, read_only=True)
+    place = path / read_settings(path / SETTINGS).journal
+    if not place.exists():
+        raise JournalError(f"there is no journal {place}: restore it from a copy")
     try:
-        outcome["n_events"] = sum(1 for _ in journal.events())
-    except JournalError as error:
+        journal = SQLiteJournal(place, read_only=True)
+        try:
+            outcome["n_events"] = sum(1 for _ in journal.events())
+        finally:
+            journal.close()
+    except VersionError:
+        raise
+    except JournalError as error:  # damaged, cut short, or not the one that was here
         return [str(error)]
-    finally:
-        journal.close()
     if moment is None:
         return []
     if moment["events"] > outcome["n_events"]:
         return [f"the export was written after {moment['events']} events, but the journal has {outcome['n_events']}"]
-    part = SQLiteJournal(journal.path, read_only=True, until=moment["events"])
+    part = SQLiteJournal(place, read_only=True, until=moment["events"])
     part.close()
     if part.digest != moment.get("digest"):
         return [f"the first {moment['events']} events of the journal are not those that the export was written from"]
