@@ -19,8 +19,9 @@ from scipy.stats import binomtest
 from bela import Campaign
 from bela.methods import Bela
 from bela.methods._draws import Draw, Replay
+from bela.methods._planning import Plan
 from bela.methods._revision import N_BINS, Revision
-from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray, Proposal, Role
+from bela.records import BoolArray, FloatArray, IntArray, Proposal, Role
 from bela.splitters import Fit, Picks
 
 Rng = np.random.Generator
@@ -167,7 +168,7 @@ def easy_and_hard(rng: Rng) -> Data:
 class Restless(Bela):
     """Any division of effort is as valid: draw while luck lasts, train when it turns, certify every revision."""
 
-    def _next_alpha(self) -> float:
+    def _next_alpha(self, present: Plan | None) -> float:
         return (1 - self.confidence - sum(self._alphas)) / 2
 
     def _wants_bounds(self) -> bool:
@@ -263,15 +264,13 @@ REAL = {
 
 
 class Leaking(Restless):
-    """The model learns from bounds answers too, and they still count as draws."""
+    """The model learns from bounds answers, and they still count as draws."""
 
-    def _make_revision(
-        self, rows: list[int], codes: IntArray, picked: BoolArray, number: int
-    ) -> tuple[Revision, Picks]:
-        own = self.learner
-        drawn = np.setdiff1d(np.flatnonzero(self._drawn & (self._known != UNKNOWN)), rows)
-        self._learner = _ToldMore(own, drawn, self._known[drawn])
-        made = super()._make_revision(rows, codes, picked, number)
+    def _make_revision(self, rows: list[int], codes: IntArray, taken: BoolArray, number: int) -> tuple[Revision, Picks]:
+        own, drawn = self.learner, self._drawn[rows]
+        told = [row for row, hidden in zip(rows, drawn, strict=True) if not hidden]
+        self._learner = _ToldMore(own, codes[~drawn], np.array(rows)[drawn], codes[drawn])
+        made = super()._make_revision(told, codes[~drawn], taken, number)
         self._learner = own
         return made
 
@@ -283,11 +282,14 @@ class Leaking(Restless):
 class _ToldMore:
     """A learner that is given more answers than it says."""
 
-    def __init__(self, learner: Any, rows: IntArray, codes: IntArray) -> None:
-        self._learner, self._rows, self._codes = learner, rows, codes
+    def __init__(self, learner: Any, told: IntArray, rows: IntArray, codes: IntArray) -> None:
+        self._learner, self._told, self._rows, self._codes = learner, told, rows, codes
 
     def fit(self, rows: IntArray, codes: IntArray) -> Fit:
-        fit: Fit = self._learner.fit(np.concatenate([rows, self._rows]), np.concatenate([codes, self._codes]))
+        place = dict(zip(self._told.tolist(), codes.tolist(), strict=True))
+        known = np.array([code in place for code in self._codes.tolist()], dtype=bool)
+        more = np.array([place[code] for code in self._codes[known].tolist()], dtype=codes.dtype)
+        fit: Fit = self._learner.fit(np.concatenate([rows, self._rows[known]]), np.concatenate([codes, more]))
         return replace(fit, rows=rows, out_of_fold=fit.out_of_fold[: len(rows)])
 
     def next_questions(self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: Rng) -> Picks:
@@ -310,7 +312,7 @@ class EasyFirst(Restless):
 class WholeAlphas(Restless):
     """Every revision may fail with all of alpha, and the best of them is reported."""
 
-    def _next_alpha(self) -> float:
+    def _next_alpha(self, present: Plan | None) -> float:
         return 1 - self.confidence
 
 

@@ -42,8 +42,8 @@ class Learner(Protocol):
 class Bela:
     """Ask where the labels are in doubt, certify by weighted random draws.
 
-    What shapes the labels (the fits, the choice of training questions, the sizes at which a fit is made anew) sees
-    training answers only. Bounds answers serve the certificate, the division of effort, and stopping.
+    Every revision of the labels learns from all answers known by then. Its certificate counts draws from after that
+    moment only, so that nothing that shaped the labels, or decided to certify them, can have seen what it rests on.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Bela:
     seed
         All that is random.
     growth
-        A revision is made when the training answers have grown by this factor.
+        A revision is made when the answers have grown by this factor.
     uniform_share
         Share of the training questions, after the first ones, that are drawn uniformly.
     learner
@@ -103,7 +103,7 @@ class Bela:
         self._drawn = np.zeros(n, dtype=bool)
         self._picked = np.zeros(n, dtype=bool)  # for training: answered, open or declined
         self._picks: list[int] = []  # all training questions chosen so far, in order
-        self._uniform: dict[int, bool] = {}
+        self._representative: dict[int, float] = {}  # how many rows like it each row stands for, if it was drawn
         self._next_pick = 0
         self._log: list[Draw | Asked] = []
         self._revisions: list[Revision] = []
@@ -280,17 +280,22 @@ class Bela:
                 done, self._fitting = self._fitting.result(), None
                 self._adopt(*done)
             while self._next_pick < len(self._picks) and self._drawn[self._picks[self._next_pick]]:
-                self._next_pick += 1  # drawn before, so answered before: it is training from now on, at no cost
-            if self._next_pick < len(self._picks) or self._waiting():
+                self._next_pick += 1  # drawn meanwhile
+            n_answers = len(self._brought) + len(self._answered)
+            last = self._revisions[-1].n_training if self._revisions else 0
+            grown = bool(last) and n_answers >= next_size(last, self.growth)  # by draws, which teach as well
+            if not grown and (self._next_pick < len(self._picks) or self._waiting()):
                 return
-            rows = [row for row in [*self._brought, *self._picks] if self._known[row] != UNKNOWN]
-            if not rows:
+            if not n_answers:
                 if not self._ask_for_training(self._first_picks()):
                     return
-            elif self._picked.all() and self._revisions and self._revisions[-1].n_training == len(rows):
-                return  # there is nothing left to learn from
             else:
-                job = partial(self._make_revision, rows, self._known[rows], self._picked.copy(), len(self._revisions))
+                taken = self._drawn | self._picked
+                taken[self._picks[self._next_pick :]] = False
+                if taken.all() and not grown:
+                    return  # there is nothing to choose from
+                rows = [*self._brought, *self._answered]
+                job = partial(self._make_revision, rows, self._known[rows], taken, len(self._revisions))
                 if self._background:
                     executor = ThreadPoolExecutor(1, thread_name_prefix="bela-revision")
                     self._fitting = executor.submit(job)
@@ -316,9 +321,7 @@ class Bela:
         rest = np.flatnonzero(~self._picked)  # all first questions were declined: try others
         return [int(row) for row in self._training_rng(0).permutation(rest)[:50]]
 
-    def _make_revision(
-        self, rows: list[int], codes: IntArray, picked: BoolArray, number: int
-    ) -> tuple[Revision, Picks]:
+    def _make_revision(self, rows: list[int], codes: IntArray, taken: BoolArray, number: int) -> tuple[Revision, Picks]:
         """Fit training answers, cut all rows anew, choose what to ask next.
 
         It is a function of its arguments and touches no state: it may run beside everything else.
@@ -330,41 +333,45 @@ class Bela:
         place = np.empty(int(codes.max()) + 1, dtype=np.int32)
         place[classes] = np.arange(len(classes), dtype=np.int32)
         answers = place[codes]
-        uniform = np.array([self._uniform.get(row, False) for row in rows])
-        n_next = 0 if picked.all() else next_size(len(rows), self.growth) - len(rows)
+        representative = np.array([self._representative.get(row, 0.0) for row in rows])
+        n_next = 0 if taken.all() else next_size(len(rows), self.growth) - len(rows)
 
         def make() -> list[npt.NDArray[Any]]:
             fit = self.learner.fit(np.array(rows), answers)
-            revision = make_revision(fit, answers, uniform, len(classes))
+            revision = make_revision(fit, answers, representative, len(classes))
             picks = self.learner.next_questions(
-                fit, picked, n_next, uniform_share=self.uniform_share, rng=self._training_rng(number + 1)
+                fit, taken, n_next, uniform_share=self.uniform_share, rng=self._training_rng(number + 1)
             )
             return [*revision.to_arrays(), picks.rows, picks.uniform]
 
-        name = digest(np.array(rows), answers, uniform, np.packbits(picked), np.array([number, n_next]))
+        name = digest(np.array(rows), answers, representative, np.packbits(taken), np.array([number, n_next]))
         *arrays, next_rows, next_uniform = stored(self._store, f"revision-{number:03}-{name}", make)
         revision = Revision.from_arrays(arrays, rows)
         return replace(revision, codes=classes[revision.codes]), Picks(rows=next_rows, uniform=next_uniform)
 
     def _adopt(self, revision: Revision, picks: Picks) -> None:
         """Go on with a new revision and the training questions after it."""
+        present = None if self._certified is None else self._current_plan()
         self._revisions.append(revision)
         self._starts.append(len(self._log))
-        self._alphas.append(self._next_alpha())
+        self._alphas.append(self._next_alpha(present))
         if self._alphas[-1] > 0:
             self._certified = len(self._revisions) - 1
         if self._pool is None or self._alphas[-1] > 0:
             self._pool = Pool(revision.bin, revision.outside & ~self._drawn & ~self._picked, N_BINS)
             self._pool_of = len(self._revisions) - 1
         self._plan = None
-        rows = [int(row) for row in picks.rows]
-        self._uniform.update(zip(rows, picks.uniform.tolist(), strict=True))
+        del self._picks[self._next_pick :]  # better ones are known now
+        self._picked[:] = False
+        self._picked[[*self._brought, *self._picks]] = True
+        rows = [int(row) for row in picks.rows if not self._drawn[row]]
+        self._representative.update((int(row), 1.0) for row in picks.rows[picks.uniform])
         self._ask_for_training(rows)
 
     # ----------------------------------------------------------------------------------------------- bounds
 
-    def _next_alpha(self) -> float:
-        """Decide what the revision just made may spend of alpha.
+    def _next_alpha(self, present: Plan | None) -> float:
+        """Decide what the revision just made may spend of alpha, given what to expect of the one that is certified now.
 
         Anything may decide that, old draws included, because later draws alone will count for it.
         """
@@ -375,7 +382,8 @@ class Bela:
         view = Replay(index, self._revisions, self._log, alpha, aim=self._allowed)  # what all draws say, for planning
         view.advance(self._known, self._declined)
         plan = make_plan(self._standing(index, alpha, view, spent=False))
-        return self._alpha.spend() if plan.role is Role.BOUNDS else 0.0
+        better = present is None or self.target is None or plan.cost < present.cost
+        return self._alpha.spend() if better and plan.role is Role.BOUNDS else 0.0
 
     @property
     def _allowed(self) -> int | None:
@@ -405,6 +413,7 @@ class Bela:
         weights = np.ones(N_BINS) if replay is None else replay.weights()
         row = self._pool.draw(weights, self._draws_rng)
         self._drawn[row] = True
+        self._representative[row] = 1.0 / float(weights[self._revisions[self._pool_of].bin[row]])
         self._log.append(Draw(row, self._pool_of, weights))
         return Proposal(row=row, role=Role.BOUNDS, revision=self.n_revisions)
 
@@ -455,7 +464,7 @@ class Bela:
             budget=self.budget,
             growth=self.growth,
             n_asked=len(self._answered),
-            n_trained=len(self._brought) + self._n_roles[Role.TRAINING],
+            n_trained=len(self._brought) + len(self._answered),
             n_draws=replay.n_draws if spent and replay is not None else 0,
             bets=self._revisions[index].bets(alpha) if replay is None else replay.bets,
         )

@@ -44,6 +44,7 @@ class Plan:
 
     role: Role
     forecast: Forecast | None
+    cost: float = 0.0  # answers that it is expected to take
 
 
 def make_plan(standing: Standing) -> Plan:
@@ -62,7 +63,7 @@ def make_plan(standing: Standing) -> Plan:
     best = np.minimum(np.minimum(now, failing) if certify else later, standing.n_rows - standing.n_asked)
     low, middle, high = (round(float(q)) for q in np.quantile(best, [0.1, 0.5, 0.9]))
     forecast = Forecast(answers=middle, low=low, high=high)
-    return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=forecast)
+    return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=forecast, cost=float(best.mean()))
 
 
 class _Ahead:

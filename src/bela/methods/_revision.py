@@ -16,8 +16,8 @@ N_BINS = 20
 _CAUTION = 20.0  # nats of log-loss that it takes to change the fit's own view of its errors by a factor of e
 # What the learner thinks of its errors is right within a factor of two with a hundred answers, later within a third:
 # it is worth as much as so many errors that were seen.
-_ANSWERS_AN_ERROR = 40
-_ERRORS = (2.0, 8.0)
+_ANSWERS_AN_ERROR = 80
+_ERRORS = (1.0, 8.0)
 _MOST = 5_000  # draws
 
 
@@ -73,7 +73,7 @@ class Revision:
         return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim)
 
 
-def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: int) -> Revision:
+def make_revision(fit: Fit, answers: IntArray, representative: FloatArray, n_classes: int) -> Revision:
     """Cut all rows by a fit.
 
     Parameters
@@ -82,8 +82,9 @@ def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: in
         Probabilities for all rows, from `fit.rows`.
     answers
         The class code of each of `fit.rows`.
-    uniform
-        Which of `fit.rows` were drawn uniformly.
+    representative
+        How many rows like it each of `fit.rows` stands for, relative to the others: 1 for uniform draws, less for those
+        that were drawn more often than others, 0 for rows that were chosen.
     n_classes
         Classes that are known of.
     """
@@ -104,11 +105,11 @@ def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: in
     foretold = np.asarray(fit.classes)[fit.out_of_fold.argmax(axis=1)] == answers
     judged = np.bincount(answers, minlength=n_classes)[answers] > 1  # the only one of its class cannot be foretold
     place = np.searchsorted(fit.classes, answers)
-    error = _error_chances(fit, place, uniform & judged)
+    error = _error_chances(fit, place, np.where(judged, representative, 0.0))
     guess = np.array([error[order[edges[i] : edges[i + 1]]].mean() if sizes[i] else 0.5 for i in range(N_BINS)])
 
-    # the bin that each uniformly drawn answer would lie in, by its left-out margin
-    drawn = np.flatnonzero(uniform & judged)
+    # the bin that each drawn answer would lie in, by its left-out margin
+    drawn = np.flatnonzero((representative > 0) & judged)
     upper = np.array([margin[order[edge - 1]] if edge else -np.inf for edge in edges[1:]])
     places = np.minimum(np.searchsorted(upper, _margin(fit.out_of_fold[drawn])), N_BINS - 1)
     seen = np.bincount(places, minlength=N_BINS).astype(float)
@@ -130,19 +131,22 @@ def make_revision(fit: Fit, answers: IntArray, uniform: BoolArray, n_classes: in
     )
 
 
-def _error_chances(fit: Fit, place: IntArray, used: BoolArray) -> FloatArray:
+def _error_chances(fit: Fit, place: IntArray, weight: FloatArray) -> FloatArray:
     """Return the chance of each row to be labelled wrong: what the fit thinks, made as sure as it may be.
 
     The fit's probabilities suit all answers, most of which were asked because they were in doubt. A power of them that
-    suits the answers drawn uniformly (`used`, of class `place` each) suits the other rows better: it is chosen by the
-    log-loss of these answers, each foretold by fits that had not seen it, and stays close to 1 if they are few.
+    suits the answers that were drawn (of class `place` and with a `weight` each) suits the other rows better: it is
+    chosen by the log-loss of these answers, each foretold by fits that had not seen it, and stays close to 1 if they
+    are few.
     """
+    used = weight > 0
     log_p = np.log(np.maximum(fit.out_of_fold[used], 1e-9)).astype(float)
     best, least = 1.0, np.inf
     for log_power in np.linspace(-1.0, 1.5, 51):
         scaled = log_p * np.exp(log_power)
         norm = np.log(np.exp(scaled).sum(axis=1))
-        loss = float((norm - scaled[np.arange(len(scaled)), place[used]]).sum()) + _CAUTION * log_power**2
+        losses = norm - scaled[np.arange(len(scaled)), place[used]]
+        loss = float(weight[used] @ losses) + _CAUTION * log_power**2
         if loss < least:
             best, least = float(np.exp(log_power)), loss
     powers = np.power(np.maximum(fit.proba, 1e-9), np.float32(best))
