@@ -16,6 +16,7 @@ from bela.cli.export import export
 from bela.cli.label import label
 from bela.cli.reproduce import reproduce
 from bela.cli.run import run
+from bela.cli.serve import serve
 from bela.cli.simulate import simulate
 from bela.cli.status import status
 from bela.cli.undo import undo
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (demo, label, run, status, export, undo, verify, certify, simulate, reproduce):
+for command in (demo, label, serve, run, status, export, undo, verify, certify, simulate, reproduce):
     app.command()(command)
 
 

@@ -3,7 +3,7 @@
 from bela.oracles._command import CommandOracle
 from bela.oracles._function import FunctionOracle, load_function
 from bela.oracles._oracles import CallableOracle, TruthOracle, answers_of, make_oracle
-from bela.oracles._plain import image_path
+from bela.oracles._plain import image_path, to_json
 
 __all__ = [
     "CallableOracle",
@@ -14,4 +14,5 @@ __all__ = [
     "image_path",
     "load_function",
     "make_oracle",
+    "to_json",
 ]

@@ -1,0 +1,7 @@
+"""The labelling page: a server for a campaign, and the page that it shows."""
+
+from bela.web._app import LOOPBACK, create_app
+from bela.web._serve import serve
+from bela.web._service import Asked, LabelService, Said
+
+__all__ = ["LOOPBACK", "Asked", "LabelService", "Said", "create_app", "serve"]

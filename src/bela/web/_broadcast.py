@@ -1,0 +1,100 @@
+"""News for all pages that are open: the state whenever it has changed, as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+from bela.web._service import LabelService
+
+_APART = 0.2  # seconds between two events at least
+_SILENCE = 15.0  # seconds after which a comment shows that the line is alive
+
+
+class Broadcast:
+    """Watches a service: calls its `refresh` now and then, and hands the state on to whoever listens.
+
+    Parameters
+    ----------
+    service
+        What is watched.
+    """
+
+    def __init__(self, service: LabelService) -> None:
+        self._service = service
+        self._closed = threading.Event()
+        self._news = threading.Event()
+        self._version = 0
+        self._text = ""
+        self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stop_listening: Callable[[], None] = lambda: None
+
+    def start(self) -> None:
+        """Begin to watch, in a thread of its own."""
+        self._stop_listening = self._service.listen(self._news.set)
+        self._thread = threading.Thread(target=self._watch, name="bela-web", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End all lines, and the thread."""
+        self._closed.set()
+        self._news.set()
+        self._wake()
+        self._stop_listening()
+        self._stop_listening = lambda: None
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5)
+
+    def end_lines(self) -> None:
+        """End all lines at once, so that a server need not wait for pages to go away."""
+        self._closed.set()
+        self._news.set()
+        self._wake()
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Yield events as text, from now on until it is closed or nobody reads any more."""
+        waiting = (asyncio.get_running_loop(), asyncio.Event())
+        with self._lock:
+            self._waiting.add(waiting)
+        try:
+            seen = -1
+            while not self._closed.is_set():
+                waiting[1].clear()
+                if self._version != seen and self._text:
+                    seen = self._version
+                    yield f"event: state\ndata: {self._text}\n\n"
+                    await asyncio.sleep(_APART)
+                    continue
+                try:
+                    await asyncio.wait_for(waiting[1].wait(), _SILENCE)
+                except TimeoutError:
+                    yield ": still here\n\n"
+        finally:
+            with self._lock:
+                self._waiting.discard(waiting)
+
+    def _watch(self) -> None:
+        self._publish()
+        while not self._closed.is_set():
+            news = self._news.wait(_APART)
+            self._news.clear()
+            if self._service.refresh() or news:
+                self._news.clear()
+                self._publish()
+            self._closed.wait(_APART)
+
+    def _publish(self) -> None:
+        self._text = json.dumps(self._service.state(), allow_nan=False)
+        self._version += 1
+        self._wake()
+
+    def _wake(self) -> None:
+        with self._lock:
+            for loop, event in self._waiting:
+                with suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(event.set)

@@ -1,0 +1,216 @@
+"""Who may talk to the server, and what a browser may do with what it gets.
+
+Before anything else is looked at: the Host header must name this server (or a site could point a name of its own to
+this machine), whatever changes something must come from our own page, the body must be of a sensible size, and the
+token must be right. A token comes in the address once and is kept in a cookie that no script can read and no other site
+can send.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Sequence
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bela.web._errors import error_response
+
+LARGEST_BODY = 1 << 20
+_LONGEST_TOKEN = 200
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # Plotly fills an empty one by script
+_POLICY = (
+    f"default-src 'none'; script-src 'self'; style-src 'self' {_EMPTY_STYLE}; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class _TooLarge(Exception):  # noqa: N818 - reads as what happened
+    """More of a body came in than is taken."""
+
+
+class Gate:
+    """Lets in whoever may talk to the server.
+
+    Parameters
+    ----------
+    app
+        The application behind it.
+    token
+        What whoever comes in must know; None to let everybody in who reaches this machine.
+    hosts
+        The names that the server goes by, without ports.
+    """
+
+    def __init__(self, app: ASGIApp, *, token: str | None, hosts: Sequence[str]) -> None:
+        self._app, self._token = app, token
+        self._hosts = frozenset(host.lower().strip("[]") for host in hosts)
+        self.cookie = cookie_name(token)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return  # there are no web sockets here
+
+        async def guarded_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                if scope["path"].startswith("/api") or "cache-control" not in headers:
+                    headers["Cache-Control"] = "no-store" if scope["path"].startswith("/api") else "no-cache"
+            await send(message)
+
+        answer = self._refuse(scope) or self._welcome(scope)
+        if answer is not None:
+            await answer(scope, receive, guarded_send)
+            return
+        started = False
+
+        async def noticed_send(message: Message) -> None:
+            nonlocal started
+            started = True
+            await guarded_send(message)
+
+        try:
+            await self._app(scope, _limited(receive), noticed_send)
+        except _TooLarge:
+            if not started:
+                await _too_large()(scope, receive, guarded_send)
+
+    def _refuse(self, scope: Scope) -> Response | None:
+        """Return why somebody is not let in, None if they are."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if not self._is_ours(host):
+            return error_response(403, "host", "this address is not one that the server goes by")
+        if scope["method"] not in _SAFE and not _is_same_origin(headers, host):
+            return error_response(403, "origin", "changes are made from the server's own page only")
+        try:
+            length = int(headers.get("content-length", "0"))
+        except ValueError:
+            return error_response(400, "input", "the length of the body is no number")
+        if length > LARGEST_BODY:
+            return _too_large()
+        if self._token is None or self._knows(headers) or self._brings(scope):
+            return None
+        return error_response(401, "token", "open the address that the server printed when it started, token and all")
+
+    def _welcome(self, scope: Scope) -> Response | None:
+        """Put a token that came in the address into a cookie, so that it is in no history and no log from then on."""
+        if self._token is None or scope["path"] != "/" or not self._brings(scope):
+            return None
+        response = RedirectResponse("/", status_code=303)
+        response.set_cookie(
+            self.cookie, self._token, httponly=True, samesite="strict", secure=scope.get("scheme") == "https", path="/"
+        )
+        return response
+
+    def _brings(self, scope: Scope) -> bool:
+        """Whether the address of the page brings the right token."""
+        if scope["path"] != "/" or scope["method"] not in _SAFE:
+            return False
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=20)
+        return any(self._is_right(value) for value in query.get("token", ()))
+
+    def _knows(self, headers: Headers) -> bool:
+        """Whether a request brings the right token in its cookie, or in its head as programs do."""
+        scheme, _, value = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self._is_right(value.strip()):
+            return True
+        cookies = SimpleCookie()
+        try:
+            cookies.load(headers.get("cookie", ""))
+        except CookieError:
+            return False
+        return self.cookie in cookies and self._is_right(cookies[self.cookie].value)
+
+    def _is_right(self, token: str) -> bool:
+        if self._token is None or len(token) > _LONGEST_TOKEN:
+            return False
+        return hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode())
+
+    def _is_ours(self, host: str) -> bool:
+        name = _host_name(host)
+        if name in self._hosts:
+            return True
+        # A name of somebody's own can be made to point here; the number of this machine cannot be made theirs. Where
+        # the server is open to others it goes by its numbers, too.
+        return "*" in self._hosts and _is_address(name)
+
+
+def cookie_name(token: str | None) -> str:
+    """Return the name of the cookie: one for each token, as cookies do not tell the ports of a machine apart."""
+    return f"bela-{hashlib.sha256((token or '').encode()).hexdigest()[:8]}"
+
+
+def _is_same_origin(headers: Headers, host: str) -> bool:
+    """Whether a request comes from our own page, or from a program that is no browser."""
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin = headers.get("origin")
+    if origin is None:
+        return True
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+
+def _host_name(host: str) -> str:
+    """Return a Host header without its port.
+
+    >>> [_host_name(host) for host in ("localhost:8000", "[::1]:80", "127.0.0.1", "", "a@b:1")]
+    ['localhost', '::1', '127.0.0.1', '', '']
+    """
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port
+    except ValueError:
+        return ""
+    if parts.netloc != host or "@" in host or parts.path or parts.query:
+        return ""
+    return parts.hostname or ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _limited(receive: Receive) -> Receive:
+    """Count what comes in, as the length that was announced need not be true."""
+    n_bytes = 0
+
+    async def limited() -> Message:
+        nonlocal n_bytes
+        message = await receive()
+        n_bytes += len(message.get("body", b""))
+        if n_bytes > LARGEST_BODY:
+            raise _TooLarge
+        return message
+
+    return limited
+
+
+def _too_large() -> Response:
+    return error_response(413, "size", f"a request holds at most {LARGEST_BODY >> 20} MB")

@@ -1,0 +1,133 @@
+"""Running the server until somebody stops it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Sequence
+
+import uvicorn
+
+from bela.campaign import StoredCampaign
+from bela.errors import ParameterError
+from bela.web._app import LOOPBACK, create_app
+from bela.web._broadcast import Broadcast
+from bela.web._service import LabelService
+
+DEFAULT_PORT = 8765
+_TRIED = 20  # ports after the usual one
+_SWITCH = 0.0005  # seconds after which a fit that computes in Python lets a request go on
+
+
+class _Server(uvicorn.Server):
+    """A server that does not wait for pages to close their line to it."""
+
+    def __init__(self, config: uvicorn.Config, broadcast: Broadcast, started: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._broadcast, self._when_started = broadcast, started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._when_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._broadcast.end_lines()
+        await super().shutdown(sockets)
+
+
+def serve(
+    stored: StoredCampaign,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    open_browser: bool = True,
+    token: str | None = "",
+    team: bool = False,
+    overlap: float = 0.0,
+    lease_seconds: float = 120.0,
+    hosts: Sequence[str] = (),
+    say: Callable[[str], object] = print,
+) -> None:
+    """Serve the labelling page of a campaign until the process is told to stop.
+
+    Parameters
+    ----------
+    stored
+        The campaign, opened for writing, with revisions in the background.
+    host, port
+        Where to listen; without a port, the first free one from 8765 on.
+    open_browser
+        Open the page in a browser, if there is one on this machine.
+    token
+        What whoever comes in must know; "" to make one up, None for none, which only the machine itself is allowed.
+    team, overlap, lease_seconds
+        As in `LabelService`.
+    hosts
+        Further names that the server goes by.
+    say
+        Called with the lines that tell where the page is.
+    """
+    is_local = host in LOOPBACK
+    if token is None and not is_local:
+        raise ParameterError(f"a server that others can reach needs a token: serve on 127.0.0.1 instead of {host}")
+    if token == "":
+        token = secrets.token_urlsafe(24)
+    listener = _listen(host, port)
+    port = listener.getsockname()[1]
+    service = LabelService(stored, lease_seconds=lease_seconds, overlap=overlap, team=team)
+    app = create_app(service, token=token, hosts=[*LOOPBACK, *hosts, *(() if is_local else _names(host))])
+    shown = "localhost" if is_local else socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/" + ("" if token is None else f"?token={token}")
+
+    def started() -> None:
+        say(f"The labelling page is at {address}")
+        say("Every answer is kept at once. Ctrl-C stops the server.")
+        if open_browser and _has_screen():
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5, lifespan="on"
+    )
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH)
+    try:
+        _Server(config, app.state.context.broadcast, started).run(sockets=[listener])
+    finally:
+        sys.setswitchinterval(switch)
+        listener.close()
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    """Return a socket at the port that is wanted, or at the first that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    last: OSError | None = None
+    for wanted in [port] if port is not None else [*range(DEFAULT_PORT, DEFAULT_PORT + _TRIED), 0]:
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        if os.name != "nt":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, wanted))
+            listener.listen(128)
+            return listener
+        except (OSError, OverflowError) as error:
+            listener.close()
+            last = error if isinstance(error, OSError) else OSError(str(error))
+    what = f"port {port} of {host}" if port is not None else host
+    raise ParameterError(f"cannot serve on {what}: {(last and last.strerror) or last}; choose another --port or --host")
+
+
+def _names(host: str) -> list[str]:
+    """Return the names and numbers by which others may call a server."""
+    if host not in ("0.0.0.0", "::"):  # noqa: S104
+        return [host]
+    return ["*", socket.gethostname(), socket.getfqdn()]
+
+
+def _has_screen() -> bool:
+    """Whether a browser would have somewhere to open; on a terminal alone it would take the terminal."""
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
