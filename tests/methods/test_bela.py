@@ -72,6 +72,9 @@ def test_a_certificate_rests_on_draws_that_nothing_before_it_has_seen(batch, bac
         assert not learnt[[event.row for event in later]].any()
         drawn = [event for event in later if isinstance(event, Draw)]
         assert replay.n_draws <= len(drawn)
+        # Every row that a certificate takes for left can be drawn, and no other.
+        if not campaign.open_questions:
+            assert (replay.revision.outside & ~replay._taken).sum() == replay.bets.n_left == method._pool.left.sum()
         # A draw was made with weights for the bins of a revision that was there already.
         assert all(method._starts[event.revision] <= place for place, event in _draws(method))
 

@@ -352,6 +352,9 @@ class Bela:
     def _adopt(self, revision: Revision, picks: Picks) -> None:
         """Go on with a new revision and the training questions after it."""
         present = None if self._certified is None else self._current_plan()
+        del self._picks[self._next_pick :]  # not asked yet, so they can be drawn; better ones are known now
+        self._picked[:] = False
+        self._picked[[*self._brought, *self._picks]] = True
         self._revisions.append(revision)
         self._starts.append(len(self._log))
         self._alphas.append(self._next_alpha(present))
@@ -361,9 +364,6 @@ class Bela:
             self._pool = Pool(revision.bin, revision.outside & ~self._drawn & ~self._picked, N_BINS)
             self._pool_of = len(self._revisions) - 1
         self._plan = None
-        del self._picks[self._next_pick :]  # better ones are known now
-        self._picked[:] = False
-        self._picked[[*self._brought, *self._picks]] = True
         rows = [int(row) for row in picks.rows if not self._drawn[row]]
         self._representative.update((int(row), 1.0) for row in picks.rows[picks.uniform])
         self._ask_for_training(rows)
