@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from bela.errors import JournalError, ParameterError
+from bela.errors import JournalError, ParameterError, VersionError
 from bela.journal._head import HeadFile
 from bela.journal._text import chain_digest, event_data, event_text
 from bela.records import Event
@@ -176,7 +176,7 @@ class SQLiteJournal:
             raise JournalError(f"{self.path} is no journal of a campaign, or its head is damaged")
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA:
-            raise JournalError(
+            raise VersionError(
                 f"{self.path} was written by a newer version of bela (journal version {version}, this one knows "
                 f"{SCHEMA}): upgrade bela"
             )
