@@ -1,0 +1,170 @@
+/** The page for answering: one row or a grid, the classes, and what else can be done with a row. */
+
+import { fill, h, icon, keycap } from "./dom.js";
+import { labelText } from "./format.js";
+import { Grid } from "./grid.js";
+import { online, state } from "./live.js";
+import { keep, recall } from "./memory.js";
+import { Palette } from "./palette.js";
+import { addClass, session, switchGrid, undo } from "./session.js";
+import { Single } from "./single.js";
+import { nothingToAsk } from "./standing.js";
+
+let frame = null;
+
+/** Put the answering page into an element; it is made once and kept, so that coming back shows the same row. */
+export function mountAnswer(root) {
+  frame ??= new Answering();
+  return frame.mount(root);
+}
+
+class Answering {
+  constructor() {
+    this.palette = new Palette({
+      choose: (label, event) => this.mode.choose(label, event),
+      add: () => this.#add(),
+    });
+    this.single = new Single(this.palette);
+    this.grid = new Grid(this.palette);
+    session.changed = () => this.draw();
+    this.title = h("h1.row-name", { tabindex: "-1", dir: "auto" });
+    this.place = h("div.place");
+    this.last = h("p.last");
+    this.tools = h("div.tools-row");
+    this.standing = h("div.standing");
+    this.node = h("div.answering",
+      h("div.answer-head", this.title, this.#switches()),
+      this.standing, this.place,
+      h("div.answer-foot", this.palette.node, h("div.under", this.tools, this.last))); // prettier-ignore
+    this.#loadBlind();
+  }
+
+  get mode() {
+    return session.grid ? this.grid : this.single;
+  }
+
+  mount(root) {
+    fill(root, this.node);
+    this.mode.forget();
+    this.#place();
+    session.keys.changed = () => this.#redrawKeys();
+    const unwatch = [state.watch(() => this.draw()), online.watch(() => this.draw())];
+    session.feed.fill();
+    return { key: (event, meaning) => this.key(event, meaning), leave: () => unwatch.forEach((end) => end()) };
+  }
+
+  draw() {
+    if (!this.node.isConnected) return;
+    this.palette.draw();
+    const ready = this.mode.ready;
+    if (ready) this.mode.draw();
+    this.title.textContent = ready ? this.mode.title : "";
+    this.node.classList.toggle("idle", !ready);
+    this.place.hidden = !ready;
+    nothingToAsk(this.standing, { ready, empty: session.feed.empty });
+    this.#drawTools();
+  }
+
+  /** Do what a key means; true if it meant something here. */
+  key(event, meaning) {
+    if (event.key.startsWith("Arrow") || event.key === "Escape") return this.mode.move(event.key);
+    if (event.key === "Enter") return this.mode.ready && this.mode.confirm(event);
+    if (!meaning) return false;
+    if (event.repeat) return true; // a key that is held down answers once
+    if (meaning.label !== undefined) this.mode.choose(meaning.label, event);
+    else return this.#act(meaning.action, event);
+    return true;
+  }
+
+  #act(action, event) {
+    const deeds = {
+      skip: () => this.mode.skip(event),
+      undo: () => this.#undo(),
+      flag: () => this.mode.flag(),
+      grid: () => this.#switch(!session.grid),
+      add: () => this.#add(),
+      find: () => this.palette.find(),
+      blind: () => this.#setBlind(!session.blind),
+    };
+    deeds[action]?.();
+    return action in deeds;
+  }
+
+  #undo() {
+    if (!this.mode.takeBack()) undo().then(() => this.draw());
+  }
+
+  async #add() {
+    const label = await addClass();
+    this.palette.draw();
+    if (label !== null && !session.grid && this.mode.ready) this.mode.choose(label, { timeStamp: performance.now() });
+  }
+
+  async #switch(grid) {
+    this.mode.forget();
+    const done = switchGrid(grid);
+    this.#loadBlind();
+    this.#place();
+    await done;
+    this.draw();
+  }
+
+  #place() {
+    fill(this.place, this.mode.node);
+    this.node.dataset.mode = session.grid ? "grid" : "single";
+    this.oneButton.setAttribute("aria-pressed", String(!session.grid));
+    this.gridButton.setAttribute("aria-pressed", String(session.grid));
+    this.palette.mark(null);
+    this.draw();
+  }
+
+  /** Alone, a row is shown without what is presumed: nobody is led. A grid is all about what is presumed. */
+  #loadBlind() {
+    session.blind = recall(`blind.${session.grid ? "grid" : "single"}`, !session.grid);
+    this.blindBox.checked = !session.blind;
+  }
+
+  #setBlind(blind) {
+    session.blind = blind;
+    this.blindBox.checked = !blind;
+    keep(`blind.${session.grid ? "grid" : "single"}`, blind);
+    this.mode.forget();
+    this.draw();
+  }
+
+  #switches() {
+    this.oneButton = h("button", { type: "button", onclick: () => session.grid && this.#switch(false) },
+      icon("one"), "One row"); // prettier-ignore
+    this.gridButton = h("button", { type: "button", onclick: () => session.grid || this.#switch(true) },
+      icon("grid"), "Grid"); // prettier-ignore
+    this.blindBox = h("input", { type: "checkbox", onchange: () => this.#setBlind(!this.blindBox.checked) });
+    return h("div.switches",
+      h("label.check", this.blindBox, "Show what is presumed"),
+      h("div.segments", { role: "group", "aria-label": "Way of answering" }, this.oneButton, this.gridButton)); // prettier-ignore
+  }
+
+  #redrawKeys() {
+    this.palette.draw();
+    this.#drawTools(true);
+  }
+
+  #drawTools(anyway = false) {
+    if (anyway || !this.tools.firstChild) {
+      const tool = (action, sign, text) =>
+        h("button.tool", {
+          type: "button",
+          onpointerdown: (event) => event.preventDefault(),
+          onclick: (event) => this.#act(action, event),
+        }, icon(sign), h("span", text), session.keys.ofAction(action) ? keycap(session.keys.ofAction(action)) : null); // prettier-ignore
+      fill(this.tools, tool("skip", "skip", "Skip"), tool("undo", "undo", "Undo"), tool("flag", "flag", "Flag"));
+    }
+    const { last } = session;
+    fill(
+      this.last,
+      !last ? null
+        : last.n ? `Last: ${last.n} rows of a grid`
+        : last.label === null ? `Last: row ${last.question.name} skipped`
+        : [`Last: row ${last.question.name} is `, h("strong", { dir: "auto" }, labelText(last.label))],
+    ); // prettier-ignore
+  }
+}

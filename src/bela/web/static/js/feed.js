@@ -1,0 +1,172 @@
+/** The rows to ask about: leased from the server ahead of time, with their pictures loaded. */
+
+import { beacon, imageUrl, post } from "./api.js";
+import { takeIn } from "./live.js";
+
+const MOST = 100; // rows that the server gives at once
+const RETRY = 1500;
+const IDLE = 10 * 60 * 1000; // rows of somebody who has left go back to the others
+
+/** Load the pictures of a row, so that it can be shown without waiting. */
+export function loadPictures(question) {
+  question.pictures ??= new Map(
+    (question.images ?? []).map((column) => {
+      const image = new Image();
+      image.alt = "";
+      image.decoding = "sync";
+      image.src = imageUrl(question.row, column);
+      const ready = image.decode().catch(() => {});
+      return [column, { image, ready }];
+    }),
+  );
+  return Promise.all([...question.pictures.values()].map(({ ready }) => ready));
+}
+
+export class Feed {
+  #items = [];
+  #done = new Set(); // answered here: the server may not know it yet
+  #filling = null;
+  #again = false;
+  #timer = null;
+  #renewal = null;
+  #active = Date.now();
+
+  /** `changed` is called when rows have come or gone. `ahead` says how many rows to have besides the one shown. */
+  constructor({ outbox, tabs, by, ahead, grid, changed }) {
+    Object.assign(this, { outbox, tabs, by, ahead, grid, changed });
+    this.empty = false; // the server had no row to give
+    tabs.onclash = (ids) => this.#drop(new Set(ids));
+    for (const event of ["keydown", "pointerdown"]) {
+      window.addEventListener(event, () => this.#stir(), { passive: true, capture: true });
+    }
+    window.addEventListener("pagehide", () => this.#leave());
+    window.addEventListener("pageshow", (event) => event.persisted && this.fill());
+    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.fill());
+  }
+
+  /** The rows at hand, the next one first. */
+  get items() {
+    return this.#items;
+  }
+
+  get ids() {
+    return this.#items.map(({ id }) => id);
+  }
+
+  /** Take rows off: they are answered, and not asked again. */
+  finish(questions) {
+    const ids = new Set(questions.map(({ id }) => id));
+    ids.forEach((id) => this.#done.add(id));
+    this.#drop(ids, false);
+    this.fill();
+  }
+
+  /** Put rows at the front, as after an undo. */
+  putBack(questions) {
+    const ids = new Set(questions.map(({ id }) => id));
+    ids.forEach((id) => this.#done.delete(id));
+    questions.forEach(loadPictures);
+    this.#items = [...questions, ...this.#items.filter(({ id }) => !ids.has(id))];
+    this.tabs.tell();
+    this.changed();
+  }
+
+  /** Put a row first if it is at hand, as after a reload. */
+  prefer(id) {
+    const at = this.#items.findIndex((question) => question.id === id);
+    if (at > 0) this.#items.unshift(...this.#items.splice(at, 1));
+  }
+
+  /** Give all rows back and begin anew, as when the grid is switched on. */
+  async restart(grid) {
+    const given = this.ids;
+    this.grid = grid;
+    this.#items = [];
+    this.empty = false;
+    this.tabs.tell();
+    this.changed();
+    await this.#filling?.catch(() => {});
+    this.#items = [];
+    if (given.length) await post("/api/release", { by: this.by, questions: given }).catch(() => {});
+    return this.fill();
+  }
+
+  /** Get more rows if there are too few. */
+  fill(anyway = false) {
+    if (this.#filling) {
+      this.#again = true;
+      return this.#filling;
+    }
+    if (!anyway && this.#items.length > this.ahead()) return Promise.resolve();
+    this.#filling = this.#lease()
+      .catch(() => this.#later())
+      .finally(() => {
+        this.#filling = null;
+        if (this.#again) {
+          this.#again = false;
+          this.fill();
+        }
+      });
+    return this.#filling;
+  }
+
+  async #lease() {
+    clearTimeout(this.#timer);
+    const before = new Set(this.ids);
+    const elsewhere = this.tabs.heldElsewhere;
+    // The server counts what is on its way and what other tabs have among what this person holds already.
+    const n = Math.min(MOST, this.ahead() + 1 + this.outbox.length + elsewhere.size);
+    const grid = this.grid;
+    const { questions, lease_seconds: seconds, state } = await post("/api/lease", { by: this.by, n, grid });
+    takeIn(state);
+    if (grid !== this.grid) return;
+    const theirs = this.tabs.heldElsewhere;
+    const fresh = questions.filter(
+      ({ id }) => !before.has(id) && !this.#done.has(id) && !theirs.has(id) && !this.ids.includes(id),
+    );
+    fresh.forEach(loadPictures);
+    // A row that was not given again is somebody else's by now; the first is on the screen and may stay.
+    const given = new Set(questions.map(({ id }) => id));
+    const lost = questions.length < n ? (id) => before.has(id) && !given.has(id) : () => false;
+    this.#items = [...this.#items.filter(({ id }, at) => at === 0 || !lost(id)), ...fresh];
+    this.empty = this.#items.length === 0;
+    this.#renewEvery(seconds / 3);
+    this.tabs.tell();
+    this.changed();
+    if (this.empty) this.#later();
+  }
+
+  #drop(ids, tell = true) {
+    this.#items = this.#items.filter(({ id }) => !ids.has(id));
+    this.tabs.tell();
+    if (tell) {
+      this.changed();
+      this.fill();
+    }
+  }
+
+  #later() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => document.visibilityState === "visible" && this.fill(true), RETRY);
+  }
+
+  /** Keep the rows for as long as somebody is there. */
+  #renewEvery(seconds) {
+    clearInterval(this.#renewal);
+    this.#renewal = setInterval(() => {
+      const here = document.visibilityState === "visible" && Date.now() - this.#active < IDLE;
+      if (here && this.#items.length) this.fill(true);
+    }, seconds * 1000);
+  }
+
+  #stir() {
+    const slept = Date.now() - this.#active > IDLE;
+    this.#active = Date.now();
+    if (slept) this.fill(true);
+  }
+
+  #leave() {
+    if (this.#items.length) beacon("/api/release", { by: this.by, questions: this.ids });
+    this.tabs.leave();
+  }
+}

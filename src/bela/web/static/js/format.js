@@ -1,0 +1,69 @@
+/** Numbers, shares, times and labels in plain words. */
+
+const NBSP = "\u00a0";
+const WHOLE = new Intl.NumberFormat("en-GB");
+
+export function count(n) {
+  return WHOLE.format(n);
+}
+
+/** "1 answer", "2 answers". */
+export function plural(n, one, many = `${one}s`) {
+  return `${count(n)}${NBSP}${n === 1 ? one : many}`;
+}
+
+/** A share in per cent. */
+export function percent(share, digits = 1) {
+  return `${(share * 100).toFixed(digits)}${NBSP}%`;
+}
+
+/** A lower bound in per cent, rounded to what it still promises. */
+export function percentFloor(share, digits = 1) {
+  const scale = 10 ** digits;
+  return `${(Math.floor(share * 100 * scale + 1e-7) / scale).toFixed(digits)}${NBSP}%`;
+}
+
+/** A share in per cent with no more digits than it needs, for settings such as a target. */
+export function percentShort(share) {
+  return `${Number((share * 100).toFixed(2))}${NBSP}%`;
+}
+
+/** "about 12 minutes". */
+export function duration(seconds) {
+  if (!Number.isFinite(seconds)) return "unknown";
+  if (seconds < 45) return "less than a minute";
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `about ${plural(Math.max(1, minutes), "minute")}`;
+  const hours = seconds / 3600;
+  if (hours < 10) return `about ${hours.toFixed(1).replace(/\.0$/, "")}${NBSP}${hours < 1.05 ? "hour" : "hours"}`;
+  return `about ${plural(Math.round(hours), "hour")}`;
+}
+
+/** How long ago a moment was, given in seconds since 1970. */
+export function ago(at) {
+  if (at === null || at === undefined) return "not yet";
+  const seconds = Math.max(0, Date.now() / 1000 - at);
+  if (seconds < 60) return "just now";
+  if (seconds < 3600) return `${plural(Math.round(seconds / 60), "minute")} ago`;
+  if (seconds < 86400) return `${plural(Math.round(seconds / 3600), "hour")} ago`;
+  return `${plural(Math.round(seconds / 86400), "day")} ago`;
+}
+
+/** A label as a person reads it. */
+export function labelText(label) {
+  if (label === null || label === undefined) return "none";
+  const text = String(label);
+  return text.trim() === "" ? `“${text}”` : text;
+}
+
+/** What tells labels apart: the number 1 and the text "1" are two labels. */
+export function labelKey(label) {
+  return JSON.stringify(label);
+}
+
+/** Middle value. */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}

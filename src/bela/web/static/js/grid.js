@@ -1,0 +1,222 @@
+/** Many rows of one presumed label at once: mark the exceptions, confirm the rest with one key. */
+
+import { afterPaint, announce, fill, h, icon } from "./dom.js";
+import { count, labelKey, labelText, plural } from "./format.js";
+import { state } from "./live.js";
+import { showRecord } from "./record.js";
+import { answer, flag, gridSize, offerUndo, session, shown } from "./session.js";
+
+const SKIP = Symbol("skip");
+
+export class Grid {
+  #group = []; // questions on the screen
+  #given = new Map(); // question id -> label or SKIP
+  #order = []; // ids in the order in which they were marked, for undo
+  #at = -1;
+  #tiles = [];
+  #began = null;
+
+  constructor(palette) {
+    this.palette = palette;
+    this.tiles = h("div.tiles", { role: "group", "aria-label": "Rows" });
+    this.line = h("p.grid-line");
+    this.button = h("button.primary.confirm", { type: "button", onclick: (event) => this.confirm(event) });
+    this.node = h("div.gridding", h("div.grid-head", this.line, this.button), h("div.tiles-frame", this.tiles));
+  }
+
+  get ready() {
+    return session.feed.items.length > 0;
+  }
+
+  get title() {
+    return "Rows that look alike";
+  }
+
+  get focused() {
+    return this.#group[this.#at] ?? null;
+  }
+
+  get presumed() {
+    const label = this.#group[0]?.presumed;
+    return session.blind || label === undefined ? null : label;
+  }
+
+  /** Show a group, unless one is on the screen: rows that come meanwhile wait for the next. */
+  draw() {
+    const held = new Set(session.feed.ids);
+    const still = this.#group.filter(({ id }) => held.has(id));
+    const first = session.feed.items[0];
+    const fresh = !still.length || first !== this.#group[0] || still.length < this.#group.length;
+    if (fresh) this.#begin();
+    this.#drawLine();
+  }
+
+  forget() {
+    this.#group = [];
+  }
+
+  #begin() {
+    const items = session.feed.items;
+    const key = items.length ? labelKey(items[0].presumed) : "";
+    this.#group = items.filter(({ presumed }) => labelKey(presumed) === key).slice(0, gridSize());
+    // Marks of rows that are still here, and of rows that an undo brought back, stay.
+    this.#order = this.#order.filter((id) => this.#group.some((question) => question.id === id));
+    this.#at = -1;
+    this.#tiles = this.#group.map((question, at) => this.#tile(question, at));
+    fill(this.tiles, this.#tiles);
+    this.#group.forEach((_, at) => this.#drawTile(at));
+    if (!this.#group.length) return;
+    shown();
+    this.#measure();
+  }
+
+  #tile(question, at) {
+    return h(
+      "div.tile",
+      // Not a button of the browser's own: Enter and Space mean the whole grid and a skip.
+      { role: "button", tabindex: at ? "-1" : "0", onclick: () => this.#select(at), onfocus: () => this.#select(at) },
+      h("div.tile-body", showRecord(question, { ...state.value, compact: true })),
+      h("div.tile-label", { dir: "auto" }),
+    );
+  }
+
+  #labelOf({ id }) {
+    return this.#given.has(id) ? this.#given.get(id) : this.presumed;
+  }
+
+  #drawTile(at) {
+    const question = this.#group[at];
+    const tile = this.#tiles[at];
+    const label = this.#labelOf(question);
+    const marked = this.#given.has(question.id);
+    tile.classList.toggle("exception", marked && label !== SKIP);
+    tile.classList.toggle("skipped", label === SKIP);
+    tile.classList.toggle("selected", at === this.#at);
+    const text = label === SKIP ? "skipped" : label === null ? "no label yet" : labelText(label);
+    fill(tile.querySelector(".tile-label"), text);
+    tile.setAttribute("aria-label", `Row ${question.name}: ${text}${marked ? ", chosen" : ""}`);
+  }
+
+  #drawLine() {
+    const n = this.#group.length;
+    if (!n) return;
+    const open = this.#group.filter((question) => this.#labelOf(question) === null).length;
+    const marked = this.#group.filter(({ id }) => this.#given.has(id)).length;
+    fill(
+      this.line,
+      this.presumed === null
+        ? ["Give each of these rows its label; a class chosen with none selected goes to all that have none."]
+        : ["Are these all ", h("strong", { dir: "auto" }, labelText(this.presumed)), "? Select the exceptions and give each its label."],
+    );
+    fill(
+      this.button,
+      icon("check"),
+      open ? `${count(open)} without a label` : marked && this.presumed !== null ? `Confirm ${count(n)}, ${plural(marked, "exception")}` : `Confirm all ${count(n)}`,
+      h("kbd", "Enter"),
+    );
+    this.button.disabled = open > 0;
+  }
+
+  #select(at) {
+    const before = this.#at;
+    this.#at = at;
+    for (const one of [before, at]) if (this.#tiles[one]) this.#drawTile(one);
+    if (before >= 0 && this.#tiles[before]) this.#tiles[before].tabIndex = -1;
+    if (this.#tiles[at]) {
+      this.#tiles[at].tabIndex = 0;
+      if (document.activeElement !== this.#tiles[at]) this.#tiles[at].focus();
+      const label = this.#labelOf(this.#group[at]);
+      this.palette.mark(label === SKIP ? null : label);
+    } else this.palette.mark(null);
+  }
+
+  #mark(at, label) {
+    const { id } = this.#group[at];
+    if (label !== SKIP && labelKey(label) === labelKey(this.presumed)) this.#given.delete(id);
+    else this.#given.set(id, label);
+    this.#order = [...this.#order.filter((one) => one !== id), id];
+    this.#drawTile(at);
+  }
+
+  choose(label) {
+    if (!this.#group.length) return;
+    if (this.#at >= 0) this.#mark(this.#at, label);
+    else if (this.presumed === null) {
+      this.#group.forEach((question, at) => this.#labelOf(question) === null && this.#mark(at, label));
+    } else {
+      announce("Select a row first, with a click or an arrow key.");
+      return;
+    }
+    this.palette.flash(label);
+    announce(`${this.#at >= 0 ? `Row ${this.#group[this.#at].name}` : "All others"}: ${labelText(label)}`);
+    this.#drawLine();
+  }
+
+  skip() {
+    if (this.#at < 0) return;
+    const { id } = this.#group[this.#at];
+    if (this.#given.get(id) === SKIP) this.#given.delete(id);
+    else this.#given.set(id, SKIP);
+    this.#drawTile(this.#at);
+    this.#drawLine();
+  }
+
+  flag() {
+    if (this.focused) flag(this.focused);
+  }
+
+  /** Go from tile to tile. */
+  move(key) {
+    if (!this.#tiles.length) return false;
+    if (key === "Escape") {
+      document.activeElement?.blur?.();
+      this.#select(-1);
+      return true;
+    }
+    const across = getComputedStyle(this.tiles).gridTemplateColumns.split(" ").length;
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across }[key];
+    if (!step) return false;
+    const to = this.#at < 0 ? 0 : this.#at + step;
+    if (to >= 0 && to < this.#tiles.length) this.#select(to);
+    return true;
+  }
+
+  /** Give all rows their labels. */
+  confirm(event) {
+    if (!this.#group.length || this.button.disabled) return true;
+    this.#began = event.timeStamp;
+    const pairs = this.#group.map((question) => {
+      const label = this.#labelOf(question);
+      return [question, label === SKIP ? null : label];
+    });
+    const n = pairs.length;
+    answer(pairs);
+    announce(`${plural(n, "row")} answered.`);
+    offerUndo(`${plural(n, "row")} answered.`);
+    if (this.#tiles.includes(document.activeElement)) document.activeElement.blur();
+    this.draw();
+    return true;
+  }
+
+  /** Take back the last mark before anything that was sent. */
+  takeBack() {
+    const id = this.#order.pop();
+    if (id === undefined) return false;
+    this.#given.delete(id);
+    const at = this.#group.findIndex((question) => question.id === id);
+    if (at >= 0) this.#drawTile(at);
+    this.#drawLine();
+    return true;
+  }
+
+  async #measure() {
+    const began = this.#began;
+    this.#began = null;
+    const pictures = this.#group.flatMap(({ pictures: all }) => [...all.values()]);
+    await Promise.all(pictures.map(({ image, ready }) => (image.complete ? null : ready)));
+    afterPaint(() => {
+      if (began !== null) performance.measure("bela:next-grid", { start: began, end: performance.now() });
+      else performance.mark("bela:first-row");
+    });
+  }
+}

@@ -1,0 +1,82 @@
+/** The state of the campaign as the server last told it, and whether the server is there. */
+
+import { get } from "./api.js";
+
+const SILENCE = 40000; // the server speaks at least every 15 s; after this the line counts as dead
+
+/** A value that others can watch. */
+export class Watched {
+  #watchers = new Set();
+
+  constructor(value) {
+    this.value = value;
+  }
+
+  set(value) {
+    if (Object.is(value, this.value)) return;
+    this.value = value;
+    for (const watcher of [...this.#watchers]) watcher(value);
+  }
+
+  /** Call with every new value, and at once if there is one; returns what ends it. */
+  watch(watcher) {
+    this.#watchers.add(watcher);
+    if (this.value !== null && this.value !== undefined) watcher(this.value);
+    return () => this.#watchers.delete(watcher);
+  }
+}
+
+export const state = new Watched(null);
+export const online = new Watched(true);
+
+/** Take in a state that came with an answer or an event; one that is older than what is known is left out. */
+export function takeIn(news) {
+  if (!news) return;
+  const known = state.value;
+  if (known && known.campaign === news.campaign && news.seq < known.seq) return;
+  state.set(news);
+}
+
+let events = null;
+let retry = 0;
+let heard = 0;
+
+/** Follow the server's events for as long as the page is open. */
+export function follow() {
+  events?.close();
+  heard = Date.now();
+  events = new EventSource("/api/events");
+  events.addEventListener("state", (event) => {
+    heard = Date.now();
+    retry = 0;
+    online.set(true);
+    takeIn(JSON.parse(event.data));
+  });
+  events.onopen = () => {
+    heard = Date.now();
+    retry = 0;
+    online.set(true);
+  };
+  events.onerror = () => {
+    online.set(false);
+    if (events.readyState === EventSource.CLOSED) {
+      retry = Math.min(retry + 1, 5);
+      setTimeout(follow, 500 * 2 ** retry);
+    }
+  };
+}
+
+/** Ask for the state once. */
+export async function refresh() {
+  takeIn(await get("/api/state"));
+  online.set(true);
+}
+
+// A laptop that slept has a connection that looks open and is not.
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible" && events && Date.now() - heard > SILENCE) {
+    follow();
+    refresh().catch(() => {});
+  }
+});
+window.addEventListener("online", () => events && follow());

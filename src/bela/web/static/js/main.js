@@ -1,0 +1,144 @@
+/** The page as a whole: who is there, which part is shown, what keys do, whether the server is away. */
+
+import { mountAnswer } from "./answer.js";
+import { mountCertificate } from "./certificate.js";
+import { mountClasses } from "./classes.js";
+import { announce, fill, h, icon } from "./dom.js";
+import { plural } from "./format.js";
+import { openGuidelines } from "./guidelines.js";
+import { openKeys } from "./keysdialog.js";
+import { follow, online, refresh, state } from "./live.js";
+import { keep, recall } from "./memory.js";
+import { mountPeople } from "./people.js";
+import { mountReport } from "./report.js";
+import { askName, begin, labels, session, waiting } from "./session.js";
+import { mountTree } from "./tree.js";
+
+const ROUTES = {
+  "": { mount: mountAnswer, title: "Answer" },
+  tree: { mount: mountTree, title: "Leaves" },
+  classes: { mount: mountClasses, title: "Classes" },
+  people: { mount: mountPeople, title: "People" },
+  report: { mount: mountReport, title: "Export and report" },
+};
+const AWAY = 900; // milliseconds before the page says that the server is away: a short pause is nobody's business
+
+const main = document.getElementById("main");
+let view = null;
+
+/** Show the part of the page that the address names. */
+function route() {
+  const [name = "", ...rest] = location.hash.replace(/^#\/?/, "").split("/");
+  const where = ROUTES[name] ?? ROUTES[""];
+  view?.leave?.();
+  document.body.dataset.page = name in ROUTES ? name || "answer" : "answer";
+  view = where.mount(main, rest);
+  document.title = `${where.title} · ${state.value.campaign} · BELA`;
+  for (const link of document.querySelectorAll("nav a")) {
+    const here = link.getAttribute("href").replace(/^#\/?/, "") === name;
+    if (here) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  main.scrollTop = 0;
+  if (arrived) main.querySelector("h1")?.focus({ preventScroll: true });
+  arrived = true;
+}
+let arrived = false;
+
+const TYPING = "input, textarea, select, [contenteditable]";
+
+function press(event) {
+  if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  const at = event.target instanceof Element ? event.target : document.body;
+  if (at.closest(TYPING) && !at.matches("input[type=checkbox]")) return;
+  // A button or link that has the focus is pressed by its own keys.
+  if ((event.key === " " || event.key === "Enter") && at.closest("button, a, summary, input")) return;
+  const meaning = session.keys.find(event, labels());
+  let done = view?.key?.(event, meaning) ?? false;
+  if (!done && meaning?.action === "keys") done = Boolean(openKeys());
+  if (!done && meaning?.action === "guidelines") done = Boolean(openGuidelines());
+  if (done) event.preventDefault();
+}
+
+function switchTheme() {
+  const dark = document.documentElement.dataset.theme === "dark" ||
+    (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches); // prettier-ignore
+  document.documentElement.dataset.theme = dark ? "light" : "dark";
+  keep("theme", dark ? "light" : "dark");
+  announce(dark ? "Light" : "Dark");
+}
+
+/** Say what is on its way, and that the server is away if it is. */
+function watchConnection() {
+  const note = document.getElementById("away");
+  const sent = document.getElementById("sending");
+  let timer = null;
+  const draw = () => {
+    const n = waiting.value;
+    clearTimeout(timer);
+    if (online.value) note.hidden = true;
+    else {
+      timer = setTimeout(() => {
+        fill(note, icon("cloud"), h("span", n
+          ? `The server is away. ${plural(n, "answer")} ${n === 1 ? "is" : "are"} kept in this browser and sent when it is back.`
+          : "The server is away. The page goes on by itself when it is back.")); // prettier-ignore
+        note.hidden = false;
+      }, note.hidden ? AWAY : 0); // prettier-ignore
+    }
+    sent.textContent = n > 3 ? `${n} on their way` : "";
+  };
+  online.watch(draw);
+  waiting.watch(draw);
+}
+
+function tools() {
+  document.getElementById("theme").addEventListener("click", switchTheme);
+  document.getElementById("keys").addEventListener("click", () => openKeys());
+  document.getElementById("guidelines").addEventListener("click", () => openGuidelines());
+  document.getElementById("skip").addEventListener("click", () => main.focus());
+  const person = document.getElementById("person");
+  if (state.value.team) {
+    person.hidden = false;
+    person.querySelector("span").textContent = session.by;
+    person.addEventListener("click", async () => {
+      const name = await askName(session.by);
+      if (name && name !== session.by) location.reload();
+    });
+  }
+}
+
+/** Wait for the server, however long it takes to read the data. */
+async function arrive() {
+  for (let wait = 250; ; wait = Math.min(wait * 2, 4000)) {
+    try {
+      return await refresh();
+    } catch (error) {
+      fill(main, h("p.loading", error.passing ? "Waiting for the server…" : error.message));
+      if (!error.passing) throw error;
+      await new Promise((done) => setTimeout(done, wait));
+    }
+  }
+}
+
+async function start() {
+  await arrive();
+  let by = state.value.team ? recall("name") : "me";
+  while (!by) by = await askName();
+  document.getElementById("campaign").textContent = state.value.campaign;
+  await begin(by);
+  const last = Number(sessionStorage.getItem("bela.shown"));
+  const first = session.feed.fill();
+  tools();
+  watchConnection();
+  mountCertificate(document.getElementById("certificate"));
+  await first;
+  session.feed.prefer(last);
+  route();
+  window.addEventListener("hashchange", route);
+  window.addEventListener("keydown", press);
+  follow();
+}
+
+start().catch((error) => {
+  fill(main, h("section.card.note", icon("warning"), h("div", h("h1", "The page cannot begin"), h("p", error.message))));
+});

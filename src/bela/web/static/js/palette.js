@@ -1,0 +1,114 @@
+/** The classes as buttons with their keys, and a way to find one among many. */
+
+import { fill, h, icon, keycap, keyName } from "./dom.js";
+import { labelKey, labelText } from "./format.js";
+import { ask } from "./notes.js";
+import { labels, session } from "./session.js";
+
+const MANY = 16; // classes from which buttons become small
+
+export class Palette {
+  #buttons = new Map();
+  #drawn = "";
+
+  /** `choose` is called with a label and the event that chose it; `add` opens the dialog for a new class. */
+  constructor({ choose, add }) {
+    this.choose = choose;
+    this.add = add;
+    this.node = h("div.palette", { role: "group", "aria-label": "Classes" });
+  }
+
+  /** Draw the buttons, if the classes or their keys have changed. */
+  draw() {
+    const classes = labels();
+    session.keys.learn(classes);
+    const now = JSON.stringify(classes.map((label) => [label, session.keys.ofClass(label)]));
+    if (now === this.#drawn) return;
+    this.#drawn = now;
+    this.#buttons = new Map(classes.map((label) => [labelKey(label), this.#button(label)]));
+    this.node.dataset.size = classes.length > MANY ? "small" : classes.length > 6 ? "medium" : "large";
+    fill(this.node, [...this.#buttons.values()], this.#others(classes));
+  }
+
+  #button(label) {
+    const key = session.keys.ofClass(label);
+    return h(
+      "button.class",
+      {
+        type: "button",
+        "aria-keyshortcuts": key ? keyName(key) : null,
+        // The focus stays on the row, so that Space goes on to mean what it meant.
+        onpointerdown: (event) => event.preventDefault(),
+        onclick: (event) => this.choose(label, event),
+      },
+      key ? keycap(key) : h("span.no-key"),
+      h("span.name", { dir: "auto", title: labelText(label).length > 18 ? labelText(label) : null }, labelText(label)),
+    );
+  }
+
+  #others(classes) {
+    const hold = (event) => event.preventDefault();
+    return [
+      h("button.class.add", { type: "button", onpointerdown: hold, onclick: () => this.add() },
+        keycap(session.keys.ofAction("add")), h("span.name", classes.length ? "New class" : "Name the first class")),
+      classes.length > MANY
+        ? h("button.class.add", { type: "button", onpointerdown: hold, onclick: () => this.find() },
+            keycap(session.keys.ofAction("find")), h("span.name", "Find a class"))
+        : null,
+    ]; // prettier-ignore
+  }
+
+  /** Let a button light up, so that a key press is seen. */
+  flash(label) {
+    const button = this.#buttons.get(labelKey(label));
+    if (!button) return;
+    button.classList.remove("flash");
+    requestAnimationFrame(() => button.classList.add("flash"));
+    setTimeout(() => button.classList.remove("flash"), 260);
+  }
+
+  /** Mark the class that is presumed or chosen. */
+  mark(label) {
+    for (const [key, button] of this.#buttons) {
+      const marked = label !== null && label !== undefined && key === labelKey(label);
+      button.classList.toggle("marked", marked);
+    }
+  }
+
+  /** Find a class by typing a part of its name. */
+  async find() {
+    const label = await findClass("Find a class");
+    if (label !== null) this.choose(label, { timeStamp: performance.now() });
+  }
+}
+
+/** Let somebody choose a class by its name; null where they would not. */
+export async function findClass(title, among = labels()) {
+  const chosen = await ask(title, (close) => {
+    const list = h("div.found", { role: "group", "aria-label": "Classes found" });
+    const found = () => {
+      const part = field.value.trim().toLowerCase();
+      const start = (label) => (labelText(label).toLowerCase().startsWith(part) ? 0 : 1);
+      return among
+        .filter((label) => labelText(label).toLowerCase().includes(part))
+        .sort((a, b) => start(a) - start(b));
+    };
+    const draw = () =>
+      fill(list, found().slice(0, 60).map((label, at) =>
+        h("button.class", { type: "button", class: at ? "class" : "class first", onclick: () => close({ label }) },
+          h("span.name", { dir: "auto" }, labelText(label))))); // prettier-ignore
+    const field = h("input", {
+      type: "search", id: "find", dir: "auto", autocomplete: "off", dataset: { first: "" }, oninput: draw,
+    }); // prettier-ignore
+    draw();
+    const first = (event) => {
+      event.preventDefault();
+      const label = found()[0];
+      if (label !== undefined) close({ label });
+    };
+    return h("form", { onsubmit: first },
+      h("label", { for: "find" }, "Part of its name; Enter takes the first"),
+      h("div.search", icon("search"), field), list); // prettier-ignore
+  });
+  return chosen === null ? null : chosen.label;
+}

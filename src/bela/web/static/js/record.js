@@ -1,0 +1,85 @@
+/** Show a row: its pictures, its texts, its values. Everything in it is set as text, never as HTML. */
+
+import { h } from "./dom.js";
+import { count } from "./format.js";
+import { loadPictures } from "./feed.js";
+
+const LONG = 160; // characters from which a value is read as a text
+const SHARP = 160; // pixels up to which a picture is enlarged without blurring
+
+/** Return what shows a row; `compact` is for tiles. */
+export function showRecord(question, { shown, kinds, compact = false }) {
+  loadPictures(question);
+  const pictures = [...question.pictures].map(([column, { image, ready }]) => showPicture(column, image, ready));
+  const columns = (shown?.length ? shown : Object.keys(question.record)).filter(
+    (column) => column in question.record && !question.images?.includes(column),
+  );
+  const texts = columns.filter((column) => isText(question.record[column], kinds?.[column]));
+  const values = columns.filter((column) => !texts.includes(column));
+  // Beside a picture, file names and other values only matter to those who look for them.
+  const parts = [
+    pictures.length ? h("div.pictures", { dataset: { n: pictures.length } }, pictures) : null,
+    texts.map((column) => showText(column, question.record[column], texts.length + values.length > 1)),
+    values.length && !(compact && pictures.length) ? showValues(question.record, values) : null,
+  ];
+  const kind = pictures.length ? "picture" : texts.length ? "text" : "values";
+  return h("div.record", { dataset: { kind } }, parts);
+}
+
+/** A row in a few words, for those who cannot see it. */
+export function describe(question, shown) {
+  const columns = shown?.length ? shown : Object.keys(question.record);
+  const words = columns
+    .filter((column) => column in question.record && !question.images?.includes(column))
+    .map((column) => `${column}: ${plain(question.record[column]).slice(0, 200)}`);
+  return words.join("; ").slice(0, 400);
+}
+
+function showPicture(column, image, ready) {
+  const frame = h("div.picture", image);
+  image.alt = image.alt || `Picture of this row, ${column}`;
+  const settle = () => {
+    const width = image.naturalWidth;
+    if (!width) frame.replaceChildren(h("p.missing", "This picture cannot be shown."));
+    else if (Math.max(width, image.naturalHeight) <= SHARP) image.classList.add("sharp");
+  };
+  if (image.complete && image.naturalWidth) settle();
+  else ready.then(settle);
+  return frame;
+}
+
+function isText(value, kind) {
+  return typeof value === "string" && (kind === "text" || value.length > LONG || value.includes("\n"));
+}
+
+function showText(column, text, named) {
+  return h(
+    "section.text",
+    named ? h("h3.column", { dir: "auto" }, column) : null,
+    // It can be scrolled by keyboard too.
+    h("div.prose", { dir: "auto", tabindex: text.length > 1200 ? "0" : null, role: "group", "aria-label": column }, text),
+  );
+}
+
+function showValues(record, columns) {
+  return h(
+    "dl.values",
+    columns.map((column) => [h("dt", { dir: "auto" }, column), h("dd", { dir: "auto" }, showValue(record[column]))]),
+  );
+}
+
+function showValue(value) {
+  if (value === null || value === undefined || value === "") return h("span.missing", "nothing");
+  if (Array.isArray(value) && value.length > 12 && value.every((item) => typeof item === "number")) {
+    return h("details", h("summary", `${count(value.length)} numbers`), h("code", value.slice(0, 400).join(", ")));
+  }
+  if (typeof value === "object") return h("pre", { tabindex: "0" }, JSON.stringify(value, null, 2));
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return String(value);
+}
+
+/** A value as one line. */
+function plain(value) {
+  if (value === null || value === undefined) return "nothing";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,221 @@
+/** One person at work: what they answer, take back, flag and correct, and how fast they are. */
+
+import { post } from "./api.js";
+import { announce } from "./dom.js";
+import { count, labelText, median } from "./format.js";
+import { Feed } from "./feed.js";
+import { Keys } from "./keys.js";
+import { Watched, refresh, state, takeIn } from "./live.js";
+import { keep, recall } from "./memory.js";
+import { askText, complain, toast } from "./notes.js";
+import { Outbox } from "./outbox.js";
+import { Tabs } from "./tabs.js";
+
+const PAUSE = 60; // seconds without an answer after which somebody was away
+const REMEMBERED = 40; // answers that the pace is taken from
+const ROWS_AHEAD = 7;
+
+export const waiting = new Watched(0); // answers that the server does not have yet
+export const session = { by: "me", grid: false, scope: "", last: null };
+
+let undoing = false;
+let deeds = []; // how many answers each thing done here has given, so that a grid is taken back as a whole
+let closeOffer = () => {};
+let since = 0;
+const recent = new Map();
+
+/** Begin to work in a campaign under a name. */
+export async function begin(by) {
+  const { campaign, n_rows: rows } = state.value;
+  session.by = by;
+  session.scope = `${campaign}/${rows}`;
+  session.grid = recall(`grid.${session.scope}`, false);
+  session.pace = recall(`pace.${session.scope}.${by}`, []);
+  session.keys = new Keys(session.scope);
+  const tabs = new Tabs(session.scope);
+  session.outbox = new Outbox(session.scope, tabs, { refused, changed: (n) => waiting.set(n) });
+  session.feed = new Feed({
+    outbox: session.outbox, tabs, by, grid: session.grid,
+    ahead: () => (session.grid ? gridSize() * 2 - 1 : ROWS_AHEAD),
+    changed: () => session.changed?.(),
+  }); // prettier-ignore
+  await tabs.meet(() => session.feed.ids);
+  session.outbox.adopt();
+  setInterval(() => session.outbox.adopt(), 30000);
+}
+
+/** How many rows a grid has: what fits on the screen. */
+export function gridSize() {
+  return window.innerWidth < 600 ? 12 : 24;
+}
+
+/** The labels of the classes, in the order of the campaign. */
+export function labels() {
+  return state.value.classes.map(({ label }) => label);
+}
+
+/** Note that a row is on the screen from now on. */
+export function shown() {
+  since = performance.now();
+}
+
+/** Give answers: pairs of a question and a label, null to skip. They leave at once and are kept until they arrive. */
+export function answer(pairs) {
+  if (!pairs.length) return;
+  closeOffer();
+  for (const [question] of pairs) remember(question);
+  session.outbox.add(
+    pairs.map(([{ id, row, second }, label]) => ({ by: session.by, question: id, row, label, second })),
+  );
+  deeds.push(pairs.length);
+  notePace((performance.now() - since) / 1000 / pairs.length, pairs.length);
+  const [question, label] = pairs.at(-1);
+  session.last = pairs.length === 1 ? { question, label } : { n: pairs.length };
+  session.feed.finish(pairs.map(([one]) => one));
+}
+
+function remember(question) {
+  recent.set(question.id, question);
+  if (recent.size > 400) recent.delete(recent.keys().next().value);
+}
+
+function notePace(seconds, n) {
+  if (seconds > PAUSE) return;
+  for (let i = 0; i < Math.min(n, REMEMBERED); i++) session.pace.push(seconds);
+  session.pace = session.pace.slice(-REMEMBERED);
+  keep(`pace.${session.scope}.${session.by}`, session.pace);
+}
+
+/** Seconds that this person takes for an answer, null where nobody can tell yet. */
+export function pace() {
+  if (session.pace?.length >= 5) return median(session.pace);
+  return state.value?.pace_seconds ?? null;
+}
+
+/** Take back the last thing that was done. */
+export async function undo() {
+  if (undoing) return;
+  undoing = true;
+  closeOffer();
+  const back = [];
+  let other = null;
+  try {
+    let n = deeds.at(-1) ?? 1;
+    while (n-- > 0) {
+      const entry = session.outbox.takeBack();
+      if (entry) {
+        if (recent.has(entry.question)) back.unshift(recent.get(entry.question));
+        continue;
+      }
+      await session.outbox.settle();
+      const { undone, question, state: news } = await post("/api/undo", { by: session.by });
+      takeIn(news);
+      if (question) back.unshift(recent.get(question.id) ?? question);
+      else other = undone;
+    }
+    deeds.pop();
+  } catch (error) {
+    if (error.status === 409) deeds = [];
+    if (!back.length) complain(error);
+  } finally {
+    undoing = false;
+  }
+  session.last = null;
+  if (back.length) {
+    session.feed.putBack(back);
+    announce(`Taken back: row ${back[0].name}`);
+  } else if (other) {
+    toast(other.row === null ? "Taken back." : `Row ${count(other.row)} is as it was before.`, { kind: "done" });
+    session.corrected?.();
+  }
+}
+
+/** Offer to take back what was just done. */
+export function offerUndo(text) {
+  closeOffer();
+  closeOffer = toast(text, { kind: "done", undo: () => undo() });
+}
+
+/** What the server would not take is said, and never lost in silence. */
+function refused(refusals) {
+  const more = refusals.length > 1 ? ` (and ${refusals.length - 1} more)` : "";
+  toast(`An answer was not taken: ${refusals[0].message}${more}`, { kind: "error" });
+  session.feed?.fill();
+}
+
+/** Put a row aside with a comment. */
+export async function flag(question) {
+  const comment = await askText(`Flag row ${question.name}`, {
+    label: "What should somebody look at later?",
+    long: true, most: 2000, button: "Flag it",
+  }); // prettier-ignore
+  if (comment === null) return;
+  try {
+    await session.outbox.settle();
+    takeIn((await post("/api/flags", { by: session.by, row: question.row, comment }))?.state);
+    deeds.push(1);
+    offerUndo(`Row ${question.name} is flagged.`);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+/** Say what a row is, in a gallery. */
+export async function relabel(row, label) {
+  try {
+    await session.outbox.settle();
+    takeIn((await post("/api/relabel", { by: session.by, row: row.row, label }))?.state);
+    deeds.push(1);
+    offerUndo(`Row ${row.name} is ${labelText(label)} now.`);
+    return true;
+  } catch (error) {
+    complain(error);
+    return false;
+  }
+}
+
+/** Make a new class; returns its label, or null. */
+export async function addClass() {
+  const problem = (text) => (labels().some((label) => labelText(label) === text) ? "There is such a class." : null);
+  const name = await askText("New class", {
+    label: "Name of the class", button: "Add it", problem,
+    help: "Rows labelled so far stay as they are.",
+  }); // prettier-ignore
+  if (name === null) return null;
+  const known = new Set(labels().map(labelText));
+  try {
+    await changeClasses({ action: "add", label: name });
+    const made = labels().find((label) => labelText(label) === name || !known.has(labelText(label)));
+    toast(`There is a class ${name} now.`, { kind: "done" });
+    return made ?? name;
+  } catch (error) {
+    complain(error);
+    return null;
+  }
+}
+
+/** Add, rename or merge classes. */
+export async function changeClasses(body) {
+  await session.outbox.settle();
+  const answered = await post("/api/classes", { by: session.by, ...body });
+  if (answered?.state) takeIn(answered.state);
+  else await refresh();
+}
+
+/** Remember which way of answering somebody likes. */
+export async function switchGrid(grid) {
+  session.grid = grid;
+  keep(`grid.${session.scope}`, grid);
+  await session.feed.restart(grid);
+}
+
+/** Ask who is there; the name is remembered. */
+export async function askName(before = recall("name", "")) {
+  const name = await askText("Who is answering?", {
+    label: "Your name", value: before, most: 60, button: "Begin",
+    help: "Others see it beside your answers. It is remembered in this browser.",
+  }); // prettier-ignore
+  if (name) keep("name", name);
+  return name;
+}
+

@@ -1,0 +1,119 @@
+/** One row at a time, large. */
+
+import { afterPaint, announce, fill, h } from "./dom.js";
+import { labelText, percent } from "./format.js";
+import { state } from "./live.js";
+import { describe, showRecord } from "./record.js";
+import { answer, flag, session, shown } from "./session.js";
+
+export class Single {
+  #question = null;
+  #began = null; // when the key was pressed that asked for the next row
+
+  constructor(palette) {
+    this.palette = palette;
+    this.stage = h("div.stage", { tabindex: "0", role: "region", "aria-label": "The row" });
+    this.presumed = h("p.presumed");
+    this.node = h("div.single", this.stage, this.presumed);
+  }
+
+  /** Rows at hand. */
+  get ready() {
+    return session.feed.items.length > 0;
+  }
+
+  /** What this way of answering is called above the row. */
+  get title() {
+    return this.#question ? `Row ${this.#question.name}` : "The next row";
+  }
+
+  get focused() {
+    return this.#question;
+  }
+
+  /** Show the first row at hand, if it is not on the screen already. */
+  draw() {
+    const question = session.feed.items[0];
+    if (!question) {
+      this.#question = null;
+      return;
+    }
+    this.#drawPresumed(question);
+    if (question === this.#question && this.stage.firstChild) return;
+    this.#question = question;
+    fill(this.stage, showRecord(question, state.value));
+    this.stage.scrollTop = 0;
+    sessionStorage.setItem("bela.shown", String(question.id));
+    shown();
+    this.#measure(question);
+  }
+
+  /** Everything has to be drawn anew, as after coming back from another page. */
+  forget() {
+    this.#question = null;
+  }
+
+  choose(label, event) {
+    if (!this.#question) return;
+    this.#began = event.timeStamp;
+    const question = this.#question;
+    this.palette.flash(label);
+    announce(`${labelText(label)}. Next row.`);
+    answer([[question, label]]);
+    this.draw();
+  }
+
+  skip(event) {
+    if (!this.#question) return;
+    this.#began = event.timeStamp;
+    announce("Skipped. Next row.");
+    answer([[this.#question, null]]);
+    this.draw();
+  }
+
+  flag() {
+    if (this.#question) flag(this.#question);
+  }
+
+  move(key) {
+    const by = { ArrowDown: 60, ArrowUp: -60 }[key];
+    if (by) this.stage.scrollBy({ top: by });
+    return Boolean(by);
+  }
+
+  confirm() {
+    return false;
+  }
+
+  takeBack() {
+    return false;
+  }
+
+  #drawPresumed({ presumed, probability, second }) {
+    const visible = !session.blind && presumed !== null && presumed !== undefined;
+    this.palette.mark(visible ? presumed : null);
+    const sure = probability === null || probability === undefined ? "" : ` (${percent(probability, 0)} likely)`;
+    fill(
+      this.presumed,
+      second ? h("span.tag", "A second opinion") : null,
+      visible ? ["Presumed: ", h("strong", { dir: "auto" }, labelText(presumed)), sure] : null,
+    );
+  }
+
+  /** Measure from the key press until the row with its pictures is on the screen; tests and benchmarks read it. */
+  async #measure(question) {
+    const began = this.#began;
+    this.#began = null;
+    await Promise.all([...question.pictures.values()].map(({ image, ready }) => (image.complete ? null : ready)));
+    afterPaint(() => {
+      if (began !== null) performance.measure("bela:next-row", { start: began, end: performance.now() });
+      else performance.mark("bela:first-row");
+      announceRow(question);
+    });
+  }
+}
+
+function announceRow(question) {
+  const words = describe(question, state.value.shown);
+  announce(`Row ${question.name}. ${words}`);
+}

@@ -1,0 +1,72 @@
+/** What is shown where there is no row to ask about: the target is reached, or others have all the rows. */
+
+import { post } from "./api.js";
+import { fill, h, icon } from "./dom.js";
+import { count, percentFloor, percentShort, plural } from "./format.js";
+import { online, state, takeIn } from "./live.js";
+import { complain } from "./notes.js";
+import { session } from "./session.js";
+
+let goneOn = null; // the reason to stop that somebody has chosen to go on after
+let drawn = "";
+
+/** Draw the note above the row, or in its place. */
+export function nothingToAsk(root, { ready, empty }) {
+  const { stop_reason: reason, lower, target, revising } = state.value;
+  const now = JSON.stringify([ready, empty, reason, goneOn, revising, online.value, reason ? [lower, target] : null]);
+  if (now === drawn && root.firstChild) return;
+  drawn = now;
+  if (reason && (!ready || goneOn !== reason)) fill(root, reached(ready));
+  else if (ready) fill(root);
+  else if (!online.value) fill(root, card("cloud", "The server is away", "Your answers are safe in this browser."));
+  else if (!empty) fill(root, h("p.loading", "Fetching the first rows…"));
+  else if (revising) fill(root, card("wait", "One moment", "All rows are being labelled anew. The next rows come by themselves."));
+  else fill(root, card("people", "All rows that can be asked about are taken", "Others are answering them. The next rows come by themselves."));
+}
+
+function card(sign, title, text) {
+  return h("section.card.note", icon(sign), h("div", h("h2", title), h("p", text)));
+}
+
+function reached(ready) {
+  const { stop_reason: reason, lower, confidence, n_rows: rows, target, answers } = state.value;
+  const sentence = `At least ${percentFloor(lower)} of all ${count(rows)} labels are right (${percentShort(confidence)} sure).`;
+  const [title, text] = {
+    target: ["Target reached", `${sentence} That took ${plural(answers, "answer")}.`],
+    budget: ["All answers that were planned are given", sentence],
+    exhausted: ["Every row has been asked about", sentence],
+  }[reason] ?? ["There is no need to go on", sentence];
+  return h(
+    "section.card.reached",
+    { dataset: { reason } },
+    icon(reason === "target" ? "check" : "info"),
+    h("div",
+      h("h2", title),
+      h("p", text),
+      h("div.row",
+        h("a.button.primary", { href: "#/report" }, icon("download"), "Export the labels"),
+        ready
+          ? h("button", { type: "button", onclick: () => goOn(reason) }, "Go on answering")
+          : reason === "target" && target < 0.999 ? raise(target) : null,
+        h("a.button", { href: "#/tree" }, "Look at the labels")))); // prettier-ignore
+}
+
+/** Offer the next higher target. */
+function raise(target) {
+  const next = [0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999].find((share) => share > target + 1e-9);
+  return h("button", { type: "button", onclick: () => aim(next) }, `Go on to ${percentShort(next)}`);
+}
+
+async function aim(target) {
+  try {
+    takeIn((await post("/api/aim", { target, budget: state.value.budget }))?.state);
+    await session.feed.fill(true);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function goOn(reason) {
+  goneOn = reason;
+  session.changed?.();
+}
