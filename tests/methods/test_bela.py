@@ -72,11 +72,22 @@ def test_a_certificate_rests_on_draws_that_nothing_before_it_has_seen(batch, bac
         assert not learnt[[event.row for event in later]].any()
         drawn = [event for event in later if isinstance(event, Draw)]
         assert replay.n_draws <= len(drawn)
-        # Every row that a certificate takes for left can be drawn, and no other.
-        if not campaign.open_questions:
-            assert (replay.revision.outside & ~replay._taken).sum() == replay.bets.n_left == method._pool.left.sum()
         # A draw was made with weights for the bins of a revision that was there already.
         assert all(method._starts[event.revision] <= place for place, event in _draws(method))
+
+
+def test_every_row_that_a_certificate_takes_for_left_can_be_drawn(clusters):
+    """And no other: at each moment the rows left of every certificate are the rows in the pool."""
+    X, y = clusters
+    campaign = start(X, restless=True, target=0.999, seed=3)
+    n_replays = 0
+    for n in range(20, 180, 3):
+        answer(campaign, lambda question: None if question.row % 11 == 0 else int(y[question.row]), n)
+        assert campaign.certificate.lower > 0
+        for replay in campaign.method._replays.values():
+            assert (~replay._taken).sum() == replay.bets.n_left == campaign.method._pool.left.sum()
+            n_replays += 1
+    assert n_replays > 100
 
 
 def _draws(method: Bela) -> list[tuple[int, Draw]]:
