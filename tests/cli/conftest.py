@@ -79,6 +79,12 @@ def write_csv(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def pets_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of pets, to be copied."""
+    return write_csv(tmp_path_factory.mktemp("pets") / "pets.csv", pets())
+
+
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A table of pets in the current folder: `pets.csv`, whose kinds are in its last column."""

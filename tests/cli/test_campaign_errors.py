@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-RUN = ("run", "pets.csv", "--truth", "kind")
+PAPER = ("--method", "bela-paper")  # the quickest, where the method does not matter
+RUN = ("run", "pets.csv", "--truth", "kind", *PAPER)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_a_campaign_amid_the_data(call: Any, table: Path) -> None:
     """The folder of a campaign must not be taken for data."""
     Path("parts").mkdir()
     Path("parts/a.csv").write_bytes(table.read_bytes())
-    options = ("run", "parts", "--truth", "kind", "--budget", "5", "--campaign")
+    options = ("run", "parts", "--truth", "kind", "--budget", "5", *PAPER, "--campaign")
     assert "amid the data" in call(*options, "parts/campaign", status=2).err
     call(*options, "parts/my.bela")
     call(*options, "parts/my.bela")
@@ -179,7 +180,7 @@ def test_an_export_amid_the_parts_of_a_table(call: Any, table: Path) -> None:
     """An export into a folder of data would be data itself the next time."""
     Path("parts").mkdir()
     Path("parts/a.csv").write_bytes(table.read_bytes())
-    call("run", "parts", "--truth", "kind", "--budget", 5)
+    call("run", "parts", "--truth", "kind", "--budget", 5, *PAPER)
     assert "would change the data" in call("export", "parts.bela", "--to", "parts/out.csv", status=2).err
 
 

@@ -63,6 +63,8 @@ def killed(records):
     return ends(records, lambda: os.kill(os.getpid(), signal.SIGKILL))
 """
 
+PAPER = ("--method", "bela-paper")  # the quickest, where the method does not matter
+
 COMMAND = """
 import json, sys
 for line in sys.stdin:
@@ -104,7 +106,7 @@ def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_a_function_answers_without_seeing_the_truth(call: Any, functions: Path) -> None:
     """The function gets what is not hidden, and its name is on record."""
     found = call(
-        "run", "pets.csv", "--oracle", "answering:answer", "--hide", "kind", "--budget", 10, "--json", "-"
+        "run", "pets.csv", "--oracle", "answering:answer", "--hide", "kind", "--budget", 10, *PAPER, "--json", "-"
     ).json
     assert (found["n_asked"], found["accuracy"]) == (10, None)
     assert set(Path("seen.txt").read_text().splitlines()) == {"name weight height"}
@@ -116,7 +118,7 @@ def test_a_function_answers_without_seeing_the_truth(call: Any, functions: Path)
 def test_numbers_for_classes_that_are_texts(call: Any, functions: Path) -> None:
     """The class 1 of a function is the class "1" that was declared."""
     found = call(
-        "run", "pets.csv", "--oracle", "answering:number", "--budget", 10, "--classes", "0,1", "--json", "-"
+        "run", "pets.csv", "--oracle", "answering:number", "--budget", 10, "--classes", "0,1", *PAPER, "--json", "-"
     ).json
     assert [entry["label"] for entry in found["classes"]] == ["0", "1"]
 
@@ -152,7 +154,7 @@ def test_a_function_that_fails_loses_nothing(call: Any, functions: Path) -> None
 @pytest.mark.parametrize(("how", "status"), [("interrupted", 130), ("terminated", 143)])
 def test_somebody_stops_it(call: Any, functions: Path, how: str, status: int) -> None:
     """Ctrl-C, or the signal to end, says how to go on; no answer that was taken in is lost."""
-    command = ("run", "pets.csv", "--budget", 12, "--batch", 1, "--oracle")
+    command = ("run", "pets.csv", "--budget", 12, *PAPER, "--batch", 1, "--oracle")
     before = signal.getsignal(signal.SIGTERM)
     said = call(*command, f"answering:{how}", status=status)
     assert "Every answer is kept in pets.bela: the same command goes on." in said.err
@@ -226,7 +228,7 @@ def test_a_command_answers(call: Any, table: Path, options: tuple[str, ...]) -> 
 def test_a_command_that_fails(call: Any, table: Path) -> None:
     """Each answer counts as soon as its line is there; the error says what the command said."""
     Path("fail.py").write_text(FAILING)
-    command = ("run", "pets.csv", "--oracle-cmd", f"{sys.executable} fail.py", "--hide", "kind", "--retries", 0)
+    command = ("run", "pets.csv", "--oracle-cmd", f"{sys.executable} fail.py", "--hide", "kind", "--retries", 0, *PAPER)
     said = call(*command, status=2)
     assert "status 3" in said.err
     assert "out of money" in said.err
@@ -238,7 +240,7 @@ def test_a_column_with_gaps(call: Any, table: Path) -> None:
     """Rows whose truth is unknown are skipped."""
     lines = table.read_text().splitlines()
     table.write_text("\n".join(line.rpartition(",")[0] + "," if i % 3 == 1 else line for i, line in enumerate(lines)))
-    found = call("run", "pets.csv", "--truth", "kind", "--budget", 20, "--json", "-").json
+    found = call("run", "pets.csv", "--truth", "kind", "--budget", 20, *PAPER, "--json", "-").json
     assert found["n_asked"] == 20
     assert found["n_skipped"] > 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,29 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bela.cli import main
+
 RUN = ("run", "pets.csv", "--truth", "kind", "--budget", "12")
 JOURNAL = Path("pets.bela/journal.sqlite")
 CERTIFICATE = Path("out.csv.certificate.json")
 
 
+@pytest.fixture(scope="session")
+def campaign(tmp_path_factory: pytest.TempPathFactory, pets_table: Path) -> Path:
+    """A folder with data, campaign and export, to be copied."""
+    folder = tmp_path_factory.mktemp("verify")
+    shutil.copy(pets_table, folder / "pets.csv")
+    assert main(["run", str(folder / "pets.csv"), *RUN[2:]]) == 0
+    assert main(["export", str(folder / "pets.bela"), "--to", str(folder / "out.csv")]) == 0
+    return folder
+
+
 @pytest.fixture
-def exported(call: Any, table: Path) -> Path:
-    """A campaign with its export, `out.csv`."""
-    call(*RUN)
-    call("export", "pets.bela", "--to", "out.csv")
-    return table.with_name("out.csv")
+def exported(campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder with the data, a campaign, and its export `out.csv`."""
+    shutil.copytree(campaign, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "out.csv"
 
 
 def verdict(call: Any, *options: object) -> tuple[int, str]:
@@ -73,8 +86,6 @@ def edit(**changes: object) -> None:
 
 def test_yes(call: Any, exported: Path) -> None:
     """What was not touched is verified, quickly or from the data on, and with no cache at all."""
-    import shutil
-
     assert verdict(call) == (0, "")
     assert verdict(call, "--quick") == (0, "")
     shutil.rmtree("pets.bela/cache")
