@@ -196,3 +196,23 @@ class Method(Protocol):
 
     def forecast(self) -> Forecast | None:
         """Estimate the answers still needed to reach the target; None where the method cannot tell."""
+
+
+@runtime_checkable
+class Revising(Protocol):
+    """What a method has besides if it makes revisions in the background."""
+
+    @property
+    def n_revisions(self) -> int:
+        """How many revisions there were."""
+
+    @property
+    def n_begun(self) -> int:
+        """How many revisions there were, and one more if one is being made or ready to be taken up."""
+
+    @property
+    def revising(self) -> bool:
+        """Whether a revision is being made just now."""
+
+    def wait(self) -> None:
+        """Wait until the revision that is being made is ready to be taken up."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from bela._labels import LabelCodes, is_missing
 from bela.campaign._deeds import Answered, Skipped
-from bela.campaign._state import State
+from bela.campaign._state import State, is_revising
 from bela.errors import JournalError, LabelError, OracleError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import answers_of, make_oracle
@@ -116,26 +116,35 @@ class Campaign:
 
     # ---------------------------------------------------------------------------------------- ask and tell
 
-    def ask(self, n: int = 1) -> list[Question]:
-        """Return up to n open questions, the oldest first; asking again before telling gives the same ones."""
+    def ask(self, n: int = 1, *, wait: bool = True) -> list[Question]:
+        """Return up to n open questions, the oldest first; asking again before telling gives the same ones.
+
+        Where there is nothing to ask until a revision is made in the background, that is waited for, unless `wait` is
+        False; then there are no questions for now.
+        """
         if n < 1:
             raise ParameterError(f"ask for at least one question, not {n}")
         while True:
             wanted = n - len(self._state.open)
             if self._state.budget is not None:
                 wanted = min(wanted, self._state.budget - len(self._state.answers) - len(self._state.open))
-            if wanted <= 0 or not self._propose(wanted):
+            if wanted <= 0:
                 break
+            if not self._propose(wanted):
+                if not (wait and not self._state.open and is_revising(self.method)):
+                    break
+                self.method.wait()
         if len(self._state.open) == 1:
             return list(self._state.open.values())
         return sorted(self._state.open.values(), key=lambda question: question.id)[:n]
 
     def _propose(self, wanted: int) -> bool:
         """Open further questions; whether there is a reason to try for more at once."""
-        before = self.method.n_revisions
+        before = self.method.n_revisions, is_revising(self.method)
         proposals = self.method.propose(wanted)
-        exhausted = not proposals and not self._state.open
-        if proposals or self.method.n_revisions > before or exhausted != self._state.exhausted:
+        now = self.method.n_revisions, is_revising(self.method)
+        exhausted = not proposals and not self._state.open and not now[1]
+        if proposals or now != before or exhausted != self._state.exhausted:
             asked = [[proposal.row, str(proposal.role), proposal.revision] for proposal in proposals]
             self._write("asked", n=wanted, questions=asked, revisions=self.method.n_revisions)
         self._state.exhausted = exhausted

@@ -7,7 +7,7 @@ order give the same state, live or replayed from a journal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from bela.campaign._deeds import (
     Skipped,
 )
 from bela.errors import JournalError, LabelError, QuestionError
-from bela.protocols import Method
+from bela.protocols import Method, Revising
 from bela.records import UNKNOWN, IntArray, Label, Proposal, Question, Role
 
 
@@ -139,7 +139,7 @@ class State:
         proposals = [Proposal(row=row, role=Role(role), revision=revision) for row, role, revision in questions]
         self.method.repeat(n, proposals, revisions)
         self.open_questions(proposals)
-        self.exhausted = not self.open
+        self.exhausted = not self.open and not is_revising(self.method)
 
     def _answered(self, question: int, label: Label, by: str | None = None, cost: float = 0.0) -> None:
         asked = self.open.pop(question)
@@ -272,6 +272,11 @@ class State:
         """Return those rows that the method knows of, and what they were asked for."""
         known = [row for row in rows if row in self.asked or row in self.given]
         return known, [self._role(row) for row in known]
+
+
+def is_revising(method: Any) -> TypeGuard[Revising]:
+    """Whether a revision was begun that is not taken up yet, so that there may be more to ask then."""
+    return isinstance(method, Revising) and method.n_begun > method.n_revisions
 
 
 _HAPPENINGS: dict[str, Callable[..., None]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -37,6 +37,17 @@ class Learner(Protocol):
         self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
     ) -> Picks:
         """Return up to n rows that were not asked, this share of them drawn uniformly."""
+
+
+class _Later:
+    """A fit that is made when it is needed, like one that is being made in the background."""
+
+    def __init__(self, job: Callable[[], tuple[Revision, Picks]]) -> None:
+        self.result = job
+
+    def done(self) -> bool:
+        """It need not be waited for longer than it takes."""
+        return True
 
 
 class Bela:
@@ -92,7 +103,7 @@ class Bela:
         self._learner = learner
         self._background = background
         self._store = store
-        self._fitting: Future[tuple[Revision, Picks]] | None = None
+        self._fitting: Future[tuple[Revision, Picks]] | _Later | None = None
         # A stream of its own, apart from the learner's: nothing about training may foretell a draw.
         self._draws_rng = np.random.default_rng([seed, 0, 12])
         self._known = np.full(n, UNKNOWN, dtype=np.int32)
@@ -113,6 +124,7 @@ class Bela:
         self._certified: int | None = None  # the last revision that spends: draws are for its certificate
         self._replays: dict[int, Replay] = {}
         self._unmerged: list[list[Revision]] = []  # as they were before each merge of classes
+        self._merges: list[tuple[int, int]] = []
         self._pool: Pool | None = None
         self._pool_of = 0  # the revision whose bins the pool has
         self._plan: Plan | None = None
@@ -131,6 +143,21 @@ class Bela:
     def n_revisions(self) -> int:
         """How many revisions there were."""
         return len(self._revisions)
+
+    @property
+    def n_begun(self) -> int:
+        """How many revisions there were, and one more if one is being made."""
+        return len(self._revisions) + (self._fitting is not None)
+
+    @property
+    def revising(self) -> bool:
+        """Whether a revision is being made just now."""
+        return self._fitting is not None and not self._fitting.done()
+
+    def wait(self) -> None:
+        """Wait until a revision that is being made is ready to be taken up."""
+        if isinstance(self._fitting, Future):
+            self._fitting.exception()  # whatever went wrong is said when it is taken up
 
     def know(self, rows: IntArray, codes: IntArray) -> None:
         self._known[rows] = codes
@@ -178,12 +205,14 @@ class Bela:
 
     def merge(self, rows: Sequence[int], roles: Sequence[Role], code: int, into: int) -> None:
         self._unmerged.append(list(self._revisions))
+        self._merges.append((code, into))
         self._known[list(rows)] = into
         self._revisions[:] = [replace(r, codes=np.where(r.codes == code, into, r.codes)) for r in self._revisions]
         self._start_over()
 
     def unmerge(self, rows: Sequence[int], roles: Sequence[Role], code: int) -> None:
         before = self._unmerged.pop()
+        self._merges.pop()
         self._known[list(rows)] = code
         self._revisions[: len(before)] = before  # those made since know one class only, and keep to it
         self._start_over()
@@ -198,7 +227,7 @@ class Bela:
             if again != proposal:
                 raise ReplayError(proposal, again)
             self._open[proposal.row] = proposal.role
-        if self.n_revisions < n_revisions:
+        if len(proposals) < n or self.n_revisions < n_revisions:  # it tried once more, in vain
             self._revise_if_due(n_revisions)
         if self.n_revisions != n_revisions:
             raise ReplayError(f"{n_revisions} revisions", f"{self.n_revisions} revisions")
@@ -266,16 +295,13 @@ class Bela:
     def _revise_if_due(self, n_revisions: int | None = None) -> None:
         """When all training questions are answered, fit them and choose the next ones.
 
-        In a replay, `n_revisions` says how many there were at this moment: a fit in the background is waited for, or
-        goes on.
+        A fit in the background is not waited for. In a replay, `n_revisions` says how many there were at this moment: a
+        fit is waited for, or goes on, even if nothing is made in the background this time.
         """
         while True:
             if self._fitting is not None:
-                if n_revisions is None:
-                    wait = self._fitting.done() or self._pool is None or not self._pool.left.any()
-                else:
-                    wait = self.n_revisions < n_revisions
-                if not wait:
+                ready = self._fitting.done() if n_revisions is None else self.n_revisions < n_revisions
+                if not ready:
                     return  # draws go on meanwhile
                 done, self._fitting = self._fitting.result(), None
                 self._adopt(*done)
@@ -300,8 +326,10 @@ class Bela:
                     executor = ThreadPoolExecutor(1, thread_name_prefix="bela-revision")
                     self._fitting = executor.submit(job)
                     executor.shutdown(wait=False)
-                else:
+                elif n_revisions is None:
                     self._adopt(*job())
+                else:
+                    self._fitting = _Later(job)  # it may have been made in the background, and taken up later
 
     def _ask_for_training(self, picks: list[int]) -> bool:
         self._picks.extend(picks)
@@ -352,6 +380,9 @@ class Bela:
     def _adopt(self, revision: Revision, picks: Picks) -> None:
         """Go on with a new revision and the training questions after it."""
         present = None if self._certified is None else self._current_plan()
+        for code, into in self._merges:  # some may have happened while it was made
+            if (revision.codes == code).any():
+                revision = replace(revision, codes=np.where(revision.codes == code, into, revision.codes))
         del self._picks[self._next_pick :]  # not asked yet, so they can be drawn; better ones are known now
         self._picked[:] = False
         self._picked[[*self._brought, *self._picks]] = True
