@@ -16,6 +16,7 @@ from bela.campaign._team import (
     label_source,
     n_said,
     opinions,
+    role_and_answer,
     undoable,
 )
 
@@ -43,6 +44,7 @@ __all__ = [
     "open_campaign",
     "opinions",
     "read_settings",
+    "role_and_answer",
     "tally",
     "undoable",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from bela._labels import LabelCodes, is_missing
 from bela.campaign._deeds import Answered, Skipped
 from bela.campaign._state import State, is_revising
-from bela.errors import JournalError, LabelError, OracleError, ParameterError, QuestionError
+from bela.errors import BelaError, JournalError, LabelError, OracleError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import answers_of, make_oracle
 from bela.protocols import Journal, Oracle, Source
@@ -110,7 +110,8 @@ class Campaign:
         self._state = State(self.method, codes, n_rows, target=target, budget=budget)
         self._take_in(labels)
         self._journal: Journal | None = None
-        self._beginning: list[tuple[str, dict[str, Any]]] = []
+        self._due: list[tuple[str, dict[str, Any]]] = []  # to be written down before, and with, whatever happens next
+        self._interrupted = False  # in the middle of something, so that the journal may say more than the state
         if journal is not None:
             self._replay(journal, progress)
 
@@ -124,6 +125,7 @@ class Campaign:
         """
         if n < 1:
             raise ParameterError(f"ask for at least one question, not {n}")
+        self._catch_up()
         while True:
             wanted = n - len(self._state.open)
             if self._state.budget is not None:
@@ -141,14 +143,17 @@ class Campaign:
     def _propose(self, wanted: int) -> bool:
         """Open further questions; whether there is a reason to try for more at once."""
         before = self.method.n_revisions, is_revising(self.method)
-        proposals = self.method.propose(wanted)
-        now = self.method.n_revisions, is_revising(self.method)
-        exhausted = not proposals and not self._state.open and not now[1]
-        if proposals or now != before or exhausted != self._state.exhausted:
-            asked = [[proposal.row, str(proposal.role), proposal.revision] for proposal in proposals]
-            self._write("asked", n=wanted, questions=asked, revisions=self.method.n_revisions)
-        self._state.exhausted = exhausted
-        corrected = [q for q in self._state.open_questions(proposals) if q.row in self._state.volunteered]
+        with self._whole():
+            proposals = self.method.propose(wanted)
+            now = self.method.n_revisions, is_revising(self.method)
+            exhausted = not proposals and not self._state.open and not now[1]
+            if proposals or now != before or exhausted != self._state.exhausted:
+                asked = [[proposal.row, str(proposal.role), proposal.revision] for proposal in proposals]
+                self._due.append(("asked", {"n": wanted, "questions": asked, "revisions": now[0]}))
+            self._state.exhausted = exhausted
+            opened = self._state.open_questions(proposals)
+        self._catch_up()
+        corrected = [question for question in opened if question.row in self._state.volunteered]
         for question in corrected:  # somebody has said it already
             self.tell(question.id, self._state.codes.classes[self._state.volunteered[question.row]])
         return bool(corrected)
@@ -169,15 +174,15 @@ class Campaign:
             return
         if question_id not in self._state.open:
             raise QuestionError(f"question {question_id} was skipped: undo that first, or relabel row {question.row}")
-        self._do("answered", question=question_id, label=label, **_noted(by, cost))
+        self._do("answered", question=question.id, label=label, **_noted(by, cost))
 
     def skip(self, question_id: int, *, by: str | None = None, cost: float = 0.0) -> None:
         """Leave a question unanswered; its row is labelled like the others of its leaf."""
-        self._question(question_id)
+        question = self._question(question_id)
         if question_id in self._state.answers:
             raise QuestionError(f"question {question_id} is answered already: undo that first")
         if question_id in self._state.open:
-            self._do("skipped", question=question_id, **_noted(by, cost))
+            self._do("skipped", question=question.id, **_noted(by, cost))
 
     def undo(self, *, by: str | None = None) -> Question | None:
         """Take back the last answer, skip or change; the question that is open again, if it was about one.
@@ -211,7 +216,7 @@ class Campaign:
             raise QuestionError(f"question {question_id} is not answered: there is nothing to give an opinion on")
         said = self._state.said[question_id].get(by)
         if said is None:
-            self._do("opinion", question=question_id, label=label, by=by)
+            self._do("opinion", question=question.id, label=label, by=by)
         elif self._state.now(said) != self._state.codes.find(label):
             known = self._state.codes.classes[self._state.now(said)]
             raise QuestionError(
@@ -248,6 +253,7 @@ class Campaign:
     def aim(self, *, target: float | None, budget: int | None) -> None:
         """Change when to stop."""
         self._check_aims(target, budget)
+        target, budget = None if target is None else float(target), None if budget is None else int(budget)
         if (target, budget) != (self._state.target, self._state.budget):
             self._do("aimed", target=target, budget=budget)
 
@@ -387,15 +393,38 @@ class Campaign:
 
     # ---------------------------------------------------------------------------------------------- inside
 
-    def _write(self, kind: str, **data: Any) -> None:
-        if self._journal is not None:
-            self._journal.append([*self._beginning, (kind, data)])
-            self._beginning = []
-
     def _do(self, kind: str, **data: Any) -> None:
         """Write down what happens, then let it happen. Nothing may fail after it is written."""
-        self._write(kind, **data)
-        self._state.happen(kind, data)
+        with self._whole():
+            self._write((kind, data))
+            self._state.happen(kind, data)
+
+    def _write(self, *events: tuple[str, dict[str, Any]]) -> None:
+        if self._journal is not None:
+            try:
+                self._journal.append([*self._due, *events])
+            except BelaError:  # none of it is written: it may be tried again
+                self._interrupted = False
+                raise
+        self._due = []
+
+    def _catch_up(self) -> None:
+        """Write down what was asked, which the method has chosen for good: without it nothing later could be replayed.
+
+        If that fails, the questions are open but nobody has seen them; they are written before anything else happens.
+        """
+        with self._whole():
+            if any(kind == "asked" for kind, _ in self._due):
+                self._write()
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Do something that must not end half-way, in a campaign that can be opened again if it does."""
+        if self._interrupted and self._journal is not None:
+            raise JournalError("the campaign was interrupted in the middle of something: close it and open it again")
+        self._interrupted = True
+        yield
+        self._interrupted = False
 
     def _replay(self, journal: Journal, progress: Callable[[int], object] | None) -> None:
         """Let everything happen again that a journal says."""
@@ -418,7 +447,7 @@ class Campaign:
         self._journal = journal
         if begun is None:
             start = {"about": about, "target": self.target, "budget": self.budget}
-            self._beginning = [("begun", start)]  # to be written with whatever happens first
+            self._due = [("begun", start)]
 
     def _check_aims(self, target: float | None, budget: int | None) -> None:
         n_rows = self.source.n_rows
@@ -459,7 +488,7 @@ class Campaign:
 
 def _noted(by: str | None, cost: float = 0.0) -> dict[str, Any]:
     """Return what is written down about an answer if there is anything to say."""
-    return ({} if by is None else {"by": by}) | ({"cost": cost} if cost > 0 else {})
+    return ({} if by is None else {"by": by}) | ({"cost": float(cost)} if cost > 0 else {})
 
 
 def _leaf_shares(labelling: Labelling, known: IntArray) -> tuple[FloatArray, FloatArray]:

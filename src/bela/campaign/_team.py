@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bela.campaign._campaign import Campaign
 from bela.campaign._deeds import Answered, Flagged, Merged, Opined, Relabelled, Skipped
-from bela.records import UNKNOWN, Label, Question
+from bela.records import UNKNOWN, Label, Question, Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +115,14 @@ def answered_by(campaign: Campaign, question: int) -> tuple[str | None, ...]:
 def n_said(campaign: Campaign) -> Counter[str | None]:
     """Return how many questions each person has answered or given an opinion on."""
     return Counter(by for said in campaign._state.said.values() for by in said)
+
+
+def role_and_answer(campaign: Campaign, question: int) -> tuple[Role, Label] | None:
+    """Return what a question was asked for and what its answer is now; None where it has none."""
+    state = campaign._state
+    if question not in state.answers:
+        return None
+    return state.questions[question].role, state.codes.classes[state.answers[question]]
 
 
 def flags(campaign: Campaign) -> list[Flag]:

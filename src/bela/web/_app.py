@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from bela.web import _routes_answering, _routes_page, _routes_rows, _routes_state
+from bela.web import _routes_answering, _routes_files, _routes_insight, _routes_page, _routes_rows, _routes_state
 from bela.web._broadcast import Broadcast
 from bela.web._context import Context
 from bela.web._errors import ERRORS, add_error_handlers
@@ -17,7 +17,7 @@ from bela.web._service import LabelService
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """The names by which a machine knows itself."""
 
-_ROUTERS = (_routes_state, _routes_answering, _routes_rows)
+_ROUTERS = (_routes_state, _routes_answering, _routes_rows, _routes_insight, _routes_files)
 
 
 def create_app(service: LabelService, *, token: str | None, hosts: Sequence[str] = LOOPBACK) -> FastAPI:

@@ -80,6 +80,7 @@ class Broadcast:
 
     def _watch(self) -> None:
         self._publish()
+        self._service.prepare()
         while not self._closed.is_set():
             news = self._news.wait(_APART)
             self._news.clear()

@@ -40,6 +40,12 @@ class Leases:
         now = self._clock()
         return {question: lease for question, lease in self._leases.items() if lease.by == by and lease.until > now}
 
+    @property
+    def n_people(self) -> int:
+        """How many people have questions."""
+        now = self._clock()
+        return len({lease.by for lease in self._leases.values() if lease.until > now})
+
     def taken(self) -> set[int]:
         """Return all questions that somebody has."""
         now = self._clock()

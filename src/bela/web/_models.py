@@ -227,3 +227,136 @@ class RowOut(_Out):
     label: LabelOut | None
     source: Literal["oracle", "given", "inferred", "corrected"]
     probability: float | None
+
+
+class StateAfter(_Out):
+    """Where the campaign stands after a change."""
+
+    state: StateOut
+
+
+class LeafOut(_Out):
+    """Rows that share a place and, unless they are known, a label."""
+
+    leaf: int
+    label: LabelOut
+    size: int
+    known: int
+    lower: float
+    probability: float
+
+
+class PointOut(_Out):
+    """A point of the chart."""
+
+    answers: int
+    lower: float
+    expected: float
+    at: float
+
+
+class ClassesIn(_In):
+    """A change of the classes."""
+
+    by: Name
+    action: Literal["add", "rename", "merge"]
+    label: LabelIn
+    to: LabelIn | None = None
+
+
+class Confusion(_Out):
+    """How often one class was foretold where another was answered, or the same."""
+
+    role: str
+    foretold: LabelOut
+    answered: LabelOut
+    n: int
+
+
+class ClassesOut(_Out):
+    """The classes."""
+
+    classes: list[ClassCount]
+    confusions: list[Confusion]
+    rare: list[LabelOut]
+
+
+class Pair(_Out):
+    """How far two people agree."""
+
+    people: list[str]
+    n: int
+    agreement: float
+    cohen: float | None
+
+
+class Agreement(_Out):
+    """How far people agree beyond chance."""
+
+    n_shared: int
+    n_differ: int
+    cohen: float | None
+    fleiss: float | None
+    krippendorff: float | None
+    pairs: list[Pair]
+
+
+class PeopleOut(_Out):
+    """Who answers, and how far they agree."""
+
+    people: list[Person]
+    agreement: Agreement
+
+
+class OpinionOut(_Out):
+    """What somebody said."""
+
+    by: str
+    label: LabelOut
+
+
+class DisagreementOut(_Out):
+    """A row that people see differently, and the label that counts."""
+
+    question: int
+    row: int
+    name: str | int
+    record: dict[str, Any]
+    images: list[str]
+    opinions: list[OpinionOut]
+    label: LabelOut
+    settled: bool
+    settled_by: str | None
+
+
+class GuidelinesIn(_In):
+    """Guidelines, in Markdown."""
+
+    markdown: Annotated[StrictStr, StringConstraints(max_length=100_000)]
+
+
+class GuidelinesOut(_Out):
+    """Guidelines, as they were written and as HTML."""
+
+    markdown: str
+    html: str
+
+
+class AimIn(_In):
+    """When to stop."""
+
+    target: Annotated[float, Field(gt=0, le=1)] | None
+    budget: Id | None
+
+
+class ExportIn(_In):
+    """A format to export to."""
+
+    format: Literal["csv", "tsv", "parquet", "jsonl", "json", "hf", "label-studio", "snorkel"]
+
+
+class ExportOut(_Out):
+    """A file that was written, and where to fetch it."""
+
+    name: str
+    url: str

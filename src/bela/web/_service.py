@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,23 +15,19 @@ from bela.campaign import (
     answered_by,
     find_question,
     flags,
-    has_said,
     is_waiting,
     label_source,
-    opinions,
     undoable,
 )
 from bela.errors import LabelError, QuestionError
 from bela.records import Label, Question
+from bela.web._desk import Desk
 from bela.web._labels import Labels
 from bela.web._leases import Leases
 from bela.web._people import People
 from bela.web._pictures import Pictures
 from bela.web._rows import LONGEST_ALONE, RowView, ShownRow
 from bela.web._standing import Standing
-
-_AT_MOST = 64  # questions that are asked ahead
-_GRID_AHEAD = 4  # times the rows of a grid, to find enough of one label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +90,9 @@ class LabelService:
         self._people.read(stored.journal.events())
         self._now = now
         self._standing = Standing(stored, self.view, self._people, team=team, clock=clock, now=now)
-        self._wanted: dict[int, None] = {}  # questions that a second person should see, the oldest first
-        for found in opinions(self._campaign):
-            self._want_opinion(found.question)
+        self._desk = Desk(self._campaign, self._leases, overlap=overlap if team else 0.0)
+        self._preparing = False
+        self._unprepared: dict[str, Any] = {}
         self._listeners: list[Callable[[], object]] = []
 
     @property
@@ -110,19 +105,13 @@ class LabelService:
     def lease(self, by: str, n: int, *, grid: bool = False) -> list[Asked]:
         """Return up to n questions for somebody: first those that they have already; nobody else gets them for a while.
 
-        With `grid`, all are presumed to have the same label.
+        With `grid`, all are presumed to have the same label. There may be none for now, while a revision is made.
         """
+        if self._preparing:
+            return []
         with self.lock:
-            if grid:
-                chosen = self._choose_alike(by, n)
-            else:
-                chosen = self._held(by)[:n]
-                seconds = self._seconds(by, (n - len(chosen) + 1) // 2)
-                chosen += [(question, True) for question in seconds]
-                chosen += [(question, False) for question in self._fresh(n - len(chosen))]
-            for question, second in chosen:
-                self._leases.take(question.id, by, second=second)
             labels = self._standing.labels
+            chosen = self._desk.choose_alike(by, n, labels) if grid else self._desk.choose(by, n)
         return [self._show(question, labels, second) for question, second in chosen]
 
     def answer(self, by: str, answers: Iterable[Said]) -> tuple[list[int], list[tuple[int, str]]]:
@@ -164,7 +153,7 @@ class LabelService:
             question = None
             if undone.kind in ("answer", "skip", "opinion") and undone.question is not None:
                 question = find_question(self._campaign, undone.question)
-                self._wanted.pop(question.id, None)
+                self._desk.note(question.id)
                 self._leases.take(question.id, by, second=undone.kind == "opinion")
             labels = self._standing.labels
         self._changed()
@@ -183,6 +172,24 @@ class LabelService:
             self._campaign.flag(row, comment, by=by)
         self._changed()
 
+    def change_classes(self, by: str, action: str, label: Label, to: Label | None = None) -> None:
+        """Add a class, rename it, or merge it into another."""
+        with self.lock:
+            label = self._typed(label)
+            if action == "add" or to is None:
+                self._campaign.add_class(label, by=by)
+            elif action == "rename":
+                self._campaign.rename_class(label, self._typed(to), by=by)
+            else:
+                self._campaign.merge_class(label, self._typed(to), by=by)
+        self._changed()
+
+    def aim(self, target: float | None, budget: int | None) -> None:
+        """Change when to stop."""
+        with self.lock:
+            self.stored.aim(target=target, budget=budget)
+        self._changed()
+
     def flags(self) -> list[Flag]:
         """Return what was marked for later."""
         with self.lock:
@@ -190,16 +197,31 @@ class LabelService:
 
     # -------------------------------------------------------------------------------------------- looking at it
 
+    def prepare(self) -> None:
+        """Choose the first questions, which takes a while where there are many rows; there are none until then."""
+        with self.lock:
+            if self._campaign.open_questions or self._campaign.n_asked:
+                return
+            self._unprepared = {**self._standing.state(), "revising": True}
+            self._preparing = True
+            try:
+                self._campaign.ask(1, wait=False)
+            finally:
+                self._preparing = False
+        self._changed()
+
     def state(self) -> dict[str, Any]:
         """Say where the campaign stands, ready for JSON."""
+        if self._preparing:
+            return self._unprepared
         with self.lock:
             return self._standing.state()
 
     def refresh(self) -> bool:
         """Bring up to date what is made beside the answering, if it is time; whether anything has changed."""
         with self.lock:
-            if not self._campaign.open_questions and self._standing.may_ask:
-                self._campaign.ask(1)
+            if not self._campaign.open_questions:  # a revision may be ready
+                self._campaign.ask(1, wait=False)
             changed = self._standing.refresh()
         if changed:
             self._tell_listeners()
@@ -210,10 +232,38 @@ class LabelService:
         """The labels of all rows as they were a moment ago, None before the first answer."""
         return self._standing.labels
 
+    @property
+    def foretold(self) -> Mapping[int, Label]:
+        """What the labels said about each question before it was answered."""
+        return self._standing.foretold
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return what was certain after how many answers."""
+        with self.lock:
+            return self._standing.history
+
+    def leaves(self) -> list[dict[str, Any]]:
+        """Return the leaves, the largest first."""
+        labels = self._present()
+        return [] if labels is None else labels.leaves
+
+    def leaf_rows(self, leaf: int, offset: int, limit: int) -> list[dict[str, Any]]:
+        """Return rows of a leaf with their labels, those in doubt first."""
+        labels = self._present()
+        rows = () if labels is None else labels.rows(leaf, offset, limit)
+        return [self._labelled(self.view.show(int(row)), labels) for row in rows]
+
     def row(self, row: int) -> dict[str, Any]:
         """Return all there is to see of a row."""
-        labels = self._standing.labels
-        shown = self.view.show(row, LONGEST_ALONE)
+        return self._labelled(self.view.show(row, LONGEST_ALONE), self._present())
+
+    def _present(self) -> Labels | None:
+        """Return the labels of all rows as of now, or a little older where there are very many."""
+        with self.lock:
+            return self._standing.present()
+
+    def _labelled(self, shown: ShownRow, labels: Labels | None) -> dict[str, Any]:
+        row = shown.row
         with self.lock:
             known, source = self._campaign.answer(row), label_source(self._campaign, row)
         label = known if known is not None or labels is None else labels.label(row)
@@ -239,75 +289,6 @@ class LabelService:
         for listener in tuple(self._listeners):
             listener()
 
-    def _held(self, by: str) -> list[tuple[Question, bool]]:
-        """Return the questions that somebody has and that still wait."""
-        found = []
-        for question_id, lease in self._leases.held(by).items():
-            if self._waits(question_id, by, second=lease.second):
-                found.append((find_question(self._campaign, question_id), lease.second))
-            else:
-                self._leases.end(question_id)
-        return found
-
-    def _waits(self, question_id: int, by: str, *, second: bool) -> bool:
-        if second:
-            return bool(answered_by(self._campaign, question_id)) and not has_said(self._campaign, question_id, by)
-        return is_waiting(self._campaign, question_id)
-
-    def _fresh(self, n: int) -> list[Question]:
-        """Return up to n open questions that nobody has, asking ahead for more where there are too few."""
-        if n < 1:
-            return []
-        free = self._free()
-        if len(free) < n and self._standing.may_ask:
-            more = max(n - len(free), min(self._campaign.method.batch, _AT_MOST))
-            self._campaign.ask(len(self._campaign.open_questions) + more)
-            free = self._free()
-        return free[:n]
-
-    def _free(self) -> list[Question]:
-        taken = self._leases.taken()
-        return [question for question in self._campaign.open_questions if question.id not in taken]
-
-    def _choose_alike(self, by: str, n: int) -> list[tuple[Question, bool]]:
-        """Choose open questions of one presumed label: that of most that somebody has already, or of most there are."""
-        held = [question for question, second in self._held(by) if not second]
-        free = self._free()
-        labels = self._standing.labels
-        if labels is None:
-            chosen = [*held[:n], *self._fresh(n - len(held))]
-            return [(question, False) for question in chosen]
-        groups = _grouped(held or free, labels)
-        most = max((len(group) for group in groups.values()), default=0)
-        if not held and most < n and len(free) < _GRID_AHEAD * n:
-            free = self._fresh(_GRID_AHEAD * n)
-            groups = _grouped(free, labels)
-        if not groups:
-            return []
-        label = max(groups, key=lambda label: len(groups[label]))
-        chosen = [question for question in [*held, *free] if labels.label(question.row) == label][:n]
-        self._leases.give_back({question.id for question in held} - {question.id for question in chosen}, by)
-        return [(question, False) for question in chosen]
-
-    def _seconds(self, by: str, n: int) -> list[Question]:
-        """Return questions that others have answered, for an opinion of somebody else."""
-        found: list[Question] = []
-        if n < 1 or not self.team:
-            return found
-        for question_id in self._wanted:
-            if len(found) == n:
-                break
-            if self._leases.holder(question_id) is None and self._waits(question_id, by, second=True):
-                found.append(find_question(self._campaign, question_id))
-        return found
-
-    def _want_opinion(self, question_id: int) -> None:
-        """Take note that a second person should see a question, if it is one of the share that was chosen for that."""
-        if len(answered_by(self._campaign, question_id)) != 1:
-            self._wanted.pop(question_id, None)
-        elif _share(self.stored.settings.seed, question_id) < self.overlap:
-            self._wanted[question_id] = None
-
     def _take(self, by: str, said: Said) -> None:
         """Take in one answer. Whoever comes too late has given an opinion, and nothing is lost."""
         campaign = self._campaign
@@ -331,7 +312,7 @@ class LabelService:
                 campaign.opine(question.id, label, by=by)
             if by not in before:
                 self._people.answered(by, self._now())
-            self._want_opinion(question.id)
+            self._desk.note(question.id)
         if not is_waiting(campaign, question.id):
             self._leases.end(question.id)
 
@@ -354,19 +335,6 @@ class LabelService:
             return Asked(id=question.id, shown=shown, presumed=None, probability=None, second=second)
         presumed, probability = labels.label(question.row), labels.probability(question.row)
         return Asked(id=question.id, shown=shown, presumed=presumed, probability=probability, second=False)
-
-
-def _grouped(questions: Sequence[Question], labels: Labels) -> dict[Label, list[Question]]:
-    groups: dict[Label, list[Question]] = {}
-    for question in questions:
-        groups.setdefault(labels.label(question.row), []).append(question)
-    return groups
-
-
-def _share(seed: int, question_id: int) -> float:
-    """Return a number between 0 and 1 that is as good as random, always the same for a question."""
-    digest = hashlib.blake2b(f"{seed} {question_id}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest) / 2**64
 
 
 def _plain(shown: ShownRow) -> dict[str, Any]:

@@ -56,11 +56,6 @@ class Standing:
         self._slow_of = self._told = -1
 
     @property
-    def may_ask(self) -> bool:
-        """Whether asking would not wait for a revision."""
-        return not self.revising
-
-    @property
     def revising(self) -> bool:
         """Whether a revision is being made."""
         return bool(getattr(self._campaign.method, "revising", False))
@@ -110,6 +105,13 @@ class Standing:
         changed = told != self._told
         self._told = told
         return changed
+
+    def present(self) -> Labels | None:
+        """Return the labels of all rows, made anew if they are of the past and that does not take long."""
+        quick = self._pause <= _SELDOM
+        if self.labels is None or (self.labels.seq != self._seq and quick):
+            self._label_all()
+        return self.labels
 
     def foretell(self, question: Question) -> None:
         """Take note of what the labels say about a question that is about to be answered."""

@@ -1,0 +1,71 @@
+"""What several people say: how far they agree, where they differ, and the last word on it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from bela.campaign import Opinions, opinions
+from bela.records import Label
+from bela.web._agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
+from bela.web._errors import Conflict
+from bela.web._people import NOBODY
+from bela.web._service import LabelService
+
+_MOST_PEOPLE = 30  # whose pairs are compared
+
+
+def agreement(service: LabelService) -> dict[str, Any]:
+    """Return how far people agree, each pair and all together, on what they said at first."""
+    with service.lock:
+        shared = opinions(service.stored.campaign, at_least=2)
+    items = [{by or NOBODY: label for by, label in found.said.items()} for found in shared]
+    names = sorted({name for item in items for name in item})[:_MOST_PEOPLE]
+    pairs = []
+    for one, other in combinations(names, 2):
+        said = [(item[one], item[other]) for item in items if one in item and other in item]
+        if said:
+            same = sum(first == second for first, second in said)
+            pairs.append(
+                {"people": [one, other], "n": len(said), "agreement": same / len(said), "cohen": cohen_kappa(said)}
+            )
+    return {
+        "cohen": pairs[0]["cohen"] if len(pairs) == 1 else None,
+        "n_shared": len(items),
+        "n_differ": sum(found.differ for found in shared),
+        "pairs": pairs,
+        "fleiss": fleiss_kappa(items),
+        "krippendorff": krippendorff_alpha(items),
+    }
+
+
+def disagreements(service: LabelService, *, settled: bool, offset: int, limit: int) -> list[dict[str, Any]]:
+    """Return rows that people differ about, the latest first: those that somebody has settled, or the others."""
+    with service.lock:
+        found = [one for one in opinions(service.stored.campaign, at_least=2) if one.differ and one.settled == settled]
+    found.sort(key=lambda one: -one.question)
+    return [_shown(service, one) for one in found[offset : offset + limit]]
+
+
+def settle(service: LabelService, by: str, row: int, label: Label) -> None:
+    """Say what a row is that people differ about: labels and certificate rest on that from then on."""
+    service.view.check(row)
+    with service.lock:
+        if not any(found.row == row and found.differ for found in opinions(service.stored.campaign, at_least=2)):
+            raise Conflict(f"nobody differs about row {row}: relabel it if its label is wrong")
+        service.relabel(by, row, label)
+
+
+def _shown(service: LabelService, found: Opinions) -> dict[str, Any]:
+    shown = service.view.show(found.row)
+    return {
+        "question": found.question,
+        "row": found.row,
+        "name": shown.name,
+        "record": dict(shown.record),
+        "images": list(shown.images),
+        "opinions": [{"by": by or NOBODY, "label": label} for by, label in found.said.items()],
+        "label": found.label,
+        "settled": found.settled,
+        "settled_by": found.settled_by,
+    }
