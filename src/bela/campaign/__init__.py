@@ -1,6 +1,7 @@
 """The labelling of one dataset, from the first question to the export."""
 
-from bela.campaign._campaign import Campaign, label
+from bela.campaign._campaign import Campaign
+from bela.campaign._label import label
 from bela.campaign._overview import Tally, last_deed, n_deeds, tally
 from bela.campaign._settings import SETTINGS, Settings, read_settings
 from bela.campaign._stored import StoredCampaign, create_campaign, is_open, open_campaign

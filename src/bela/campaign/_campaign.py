@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
 from bela._labels import LabelCodes, is_missing
 from bela.campaign._deeds import Answered, Skipped
+from bela.campaign._leaf_shares import leaf_shares
 from bela.campaign._state import State, is_revising
 from bela.errors import BelaError, JournalError, LabelError, OracleError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
@@ -18,16 +20,20 @@ from bela.protocols import Journal, Oracle, Source
 from bela.records import (
     UNKNOWN,
     Certificate,
-    FloatArray,
     Forecast,
-    IntArray,
     Label,
-    Labelling,
     Question,
     Result,
     StopReason,
 )
 from bela.sources import ArraySource
+
+
+class Closeable(Protocol):
+    """What a campaign that was opened holds on to."""
+
+    def close(self) -> None:
+        """Let go of it."""
 
 
 class Campaign:
@@ -110,10 +116,31 @@ class Campaign:
         self._state = State(self.method, codes, n_rows, target=target, budget=budget)
         self._take_in(labels)
         self._journal: Journal | None = None
+        self._folder: Closeable | None = None
         self._due: list[tuple[str, dict[str, Any]]] = []  # to be written down before, and with, whatever happens next
         self._interrupted = False  # in the middle of something, so that the journal may say more than the state
         if journal is not None:
             self._replay(journal, progress)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Campaign:
+        """Go on with a campaign that lives in a folder, as `bela label` makes them; `close` it in the end."""
+        from bela.campaign._stored import open_campaign  # which needs this class
+
+        stored = open_campaign(Path(path))
+        stored.campaign._folder = stored
+        return stored.campaign
+
+    def close(self) -> None:
+        """Let others write to the folder of a campaign that was opened; everything is on disk already."""
+        if self._folder is not None:
+            self._folder.close()
+
+    def __enter__(self) -> Campaign:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     # ---------------------------------------------------------------------------------------- ask and tell
 
@@ -335,7 +362,7 @@ class Campaign:
             codes[rows], known[rows] = list(self._state.volunteered.values()), True
         if (codes == UNKNOWN).any():
             raise LabelError("no label is known yet: answer at least one question first")
-        agreement, share_known = _leaf_shares(labelling, self._state.known)
+        agreement, share_known = leaf_shares(labelling, self._state.known)
         return Result(
             labels=self._state.codes.decode(codes),
             known=known,
@@ -489,45 +516,3 @@ class Campaign:
 def _noted(by: str | None, cost: float = 0.0) -> dict[str, Any]:
     """Return what is written down about an answer if there is anything to say."""
     return ({} if by is None else {"by": by}) | ({"cost": float(cost)} if cost > 0 else {})
-
-
-def _leaf_shares(labelling: Labelling, known: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return, for each leaf, the share of answers that agree with its label (one added each way), and of known rows."""
-    n = labelling.n_leaves
-    rows = np.flatnonzero(known != UNKNOWN)
-    leaf_label = np.full(n, UNKNOWN)
-    unknown = np.flatnonzero(known == UNKNOWN)
-    leaf_label[labelling.leaf[unknown]] = labelling.codes[unknown]
-    answers = np.bincount(labelling.leaf[rows], minlength=n)
-    agree = np.bincount(labelling.leaf[rows], weights=known[rows] == leaf_label[labelling.leaf[rows]], minlength=n)
-    size = np.maximum(np.bincount(labelling.leaf, minlength=n), 1)
-    return (agree + 1) / (answers + 2), answers / size
-
-
-def label(
-    X: Any,
-    oracle: Any,
-    *,
-    target: float | None = None,
-    budget: int | None = None,
-    confidence: float = 0.95,
-    method: str = DEFAULT_METHOD,
-    seed: int = 0,
-    **options: Any,
-) -> Result:
-    """Label every row of X by asking the oracle about a few of them.
-
-    Parameters are those of `Campaign`; `oracle` is an array of true labels, or a callable from an array of rows to
-    labels (None for a row that it will not answer).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_blobs
-    >>> X, y = make_blobs(600, centers=3, cluster_std=0.5, random_state=0)
-    >>> result = label(X, y, target=0.9)
-    >>> bool((result.labels == y).mean() >= result.certificate.lower >= 0.9)
-    True
-    """
-    return Campaign(X, method=method, target=target, budget=budget, confidence=confidence, seed=seed, **options).run(
-        oracle
-    )
