@@ -8,7 +8,7 @@ import { keep, recall } from "./memory.js";
 import { Palette } from "./palette.js";
 import { addClass, session, switchGrid, undo } from "./session.js";
 import { Single } from "./single.js";
-import { nothingToAsk } from "./standing.js";
+import { inPlaceOfRows, stopped } from "./standing.js";
 
 let frame = null;
 
@@ -39,6 +39,11 @@ class Answering {
     this.#loadBlind();
   }
 
+  /** Whether there is a row to answer; when there is a reason to stop, not until somebody wants to go on. */
+  get ready() {
+    return this.mode.ready && !stopped();
+  }
+
   get mode() {
     return session.grid ? this.grid : this.single;
   }
@@ -56,31 +61,31 @@ class Answering {
   draw() {
     if (!this.node.isConnected) return;
     this.palette.draw();
-    const ready = this.mode.ready;
+    const ready = this.ready;
     if (ready) this.mode.draw();
-    this.title.textContent = ready ? this.mode.title : "";
+    this.title.textContent = ready ? this.mode.title : state.value.stop_reason ? "" : "One moment";
     this.node.classList.toggle("idle", !ready);
     this.place.hidden = !ready;
-    nothingToAsk(this.standing, { ready, empty: session.feed.empty });
+    inPlaceOfRows(this.standing, { ready, more: this.mode.ready, empty: session.feed.empty });
     this.#drawTools();
   }
 
   /** Do what a key means; true if it meant something here. */
   key(event, meaning) {
     if (event.key.startsWith("Arrow") || event.key === "Escape") return this.mode.move(event.key);
-    if (event.key === "Enter") return this.mode.ready && this.mode.confirm(event);
+    if (event.key === "Enter") return this.ready && this.mode.confirm(event);
     if (!meaning) return false;
     if (event.repeat) return true; // a key that is held down answers once
-    if (meaning.label !== undefined) this.mode.choose(meaning.label, event);
+    if (meaning.label !== undefined) this.ready && this.mode.choose(meaning.label, event);
     else return this.#act(meaning.action, event);
     return true;
   }
 
   #act(action, event) {
     const deeds = {
-      skip: () => this.mode.skip(event),
+      skip: () => this.ready && this.mode.skip(event),
       undo: () => this.#undo(),
-      flag: () => this.mode.flag(),
+      flag: () => this.ready && this.mode.flag(),
       grid: () => this.#switch(!session.grid),
       add: () => this.#add(),
       find: () => this.palette.find(),
@@ -97,7 +102,7 @@ class Answering {
   async #add() {
     const label = await addClass();
     this.palette.draw();
-    if (label !== null && !session.grid && this.mode.ready) this.mode.choose(label, { timeStamp: performance.now() });
+    if (label !== null && !session.grid && this.ready) this.mode.choose(label, { timeStamp: performance.now() });
   }
 
   async #switch(grid) {
@@ -134,12 +139,12 @@ class Answering {
 
   #switches() {
     this.oneButton = h("button", { type: "button", onclick: () => session.grid && this.#switch(false) },
-      icon("one"), "One row"); // prettier-ignore
+      icon("one"), h("span", "One", h("span.wordy", " row"))); // prettier-ignore
     this.gridButton = h("button", { type: "button", onclick: () => session.grid || this.#switch(true) },
       icon("grid"), "Grid"); // prettier-ignore
     this.blindBox = h("input", { type: "checkbox", onchange: () => this.#setBlind(!this.blindBox.checked) });
     return h("div.switches",
-      h("label.check", this.blindBox, "Show what is presumed"),
+      h("label.check", this.blindBox, h("span", "Show ", h("span.wordy", "what is "), "presumed")),
       h("div.segments", { role: "group", "aria-label": "Way of answering" }, this.oneButton, this.gridButton)); // prettier-ignore
   }
 
@@ -152,11 +157,12 @@ class Answering {
     if (anyway || !this.tools.firstChild) {
       const tool = (action, sign, text) =>
         h("button.tool", {
-          type: "button",
+          type: "button", dataset: { action },
           onpointerdown: (event) => event.preventDefault(),
           onclick: (event) => this.#act(action, event),
         }, icon(sign), h("span", text), session.keys.ofAction(action) ? keycap(session.keys.ofAction(action)) : null); // prettier-ignore
-      fill(this.tools, tool("skip", "skip", "Skip"), tool("undo", "undo", "Undo"), tool("flag", "flag", "Flag"));
+      fill(this.tools, tool("skip", "skip", "Skip"), tool("undo", "undo", "Undo"), tool("flag", "flag", "Flag"),
+        tool("add", "plus", "New class"));
     }
     const { last } = session;
     fill(

@@ -26,13 +26,17 @@ export function mountCertificate(root) {
   }; // prettier-ignore
   parts.bar.append(parts.expected, parts.fill, parts.mark);
   const more = h("button.more.quiet", { type: "button", "aria-expanded": "false", "aria-controls": body.id,
-    onclick: () => more.setAttribute("aria-expanded", String(root.classList.toggle("expanded"))) },
+    onclick: () => {
+      more.setAttribute("aria-expanded", String(root.classList.toggle("expanded")));
+      drawHistory(parts.chart, state.value);
+    } },
     h("span", "Details"), icon("down")); // prettier-ignore
   fill(root,
     h("div.certificate-head", h("h2", "What is certain"), parts.number, more),
     h("div.bar-frame", parts.bar, parts.markText),
     h("div.certificate-body", body,
       parts.sentence, parts.busy, parts.facts, parts.chart,
+      h("p.legend", h("span.key-certain", "certain"), h("span.key-expected", "expected"), h("span.key-target", "target")),
       h("button.link.explain", { type: "button", onclick: explain }, "What does this mean?"))); // prettier-ignore
   state.watch(draw);
 }

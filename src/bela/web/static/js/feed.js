@@ -1,10 +1,10 @@
 /** The rows to ask about: leased from the server ahead of time, with their pictures loaded. */
 
 import { beacon, imageUrl, post } from "./api.js";
-import { takeIn } from "./live.js";
+import { state, takeIn } from "./live.js";
 
 const MOST = 100; // rows that the server gives at once
-const RETRY = 1500;
+const RETRY = 700;
 const IDLE = 10 * 60 * 1000; // rows of somebody who has left go back to the others
 
 /** Load the pictures of a row, so that it can be shown without waiting. */
@@ -35,6 +35,8 @@ export class Feed {
   constructor({ outbox, tabs, by, ahead, grid, changed }) {
     Object.assign(this, { outbox, tabs, by, ahead, grid, changed });
     this.empty = false; // the server had no row to give
+    // Where rows have run out, whatever happens in the campaign may bring new ones.
+    state.watch(() => this.empty && this.fill(true));
     tabs.onclash = (ids) => this.#drop(new Set(ids));
     for (const event of ["keydown", "pointerdown"]) {
       window.addEventListener(event, () => this.#stir(), { passive: true, capture: true });
@@ -117,8 +119,8 @@ export class Feed {
     // The server counts what is on its way and what other tabs have among what this person holds already.
     const n = Math.min(MOST, this.ahead() + 1 + this.outbox.length + elsewhere.size);
     const grid = this.grid;
-    const { questions, lease_seconds: seconds, state } = await post("/api/lease", { by: this.by, n, grid });
-    takeIn(state);
+    const { questions, lease_seconds: seconds, state: news } = await post("/api/lease", { by: this.by, n, grid });
+    takeIn(news);
     if (grid !== this.grid) return;
     const theirs = this.tabs.heldElsewhere;
     const fresh = questions.filter(

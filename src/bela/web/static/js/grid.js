@@ -7,6 +7,7 @@ import { showRecord } from "./record.js";
 import { answer, flag, gridSize, offerUndo, session, shown } from "./session.js";
 
 const SKIP = Symbol("skip");
+const GUESS = 0.5; // mean probability below which a presumed label is not worth showing
 
 export class Grid {
   #group = []; // questions on the screen
@@ -36,9 +37,11 @@ export class Grid {
     return this.#group[this.#at] ?? null;
   }
 
+  /** The label that all are presumed to have; null where it is hidden, or no better than a guess. */
   get presumed() {
     const label = this.#group[0]?.presumed;
-    return session.blind || label === undefined ? null : label;
+    const sure = this.#group.reduce((sum, { probability }) => sum + (probability ?? 1), 0) / this.#group.length;
+    return session.blind || label === undefined || sure < GUESS ? null : label;
   }
 
   /** Show a group, unless one is on the screen: rows that come meanwhile wait for the next. */
@@ -148,6 +151,7 @@ export class Grid {
       return;
     }
     this.palette.flash(label);
+    this.palette.mark(this.#at >= 0 ? label : null);
     announce(`${this.#at >= 0 ? `Row ${this.#group[this.#at].name}` : "All others"}: ${labelText(label)}`);
     this.#drawLine();
   }

@@ -52,10 +52,12 @@ function later(root, wait) {
 }
 
 async function draw(root) {
-  if (!root.isConnected || !root.offsetParent || points.length < 2) return;
+  const visible = root.parentElement?.offsetParent; // the chart itself is hidden for as long as it is empty
+  if (!visible || points.length < 2) return;
   const Plotly = await plotly().catch(() => null);
   if (!Plotly) return;
   drawnAt = performance.now();
+  root.classList.add("drawn");
   const c = colours();
   const x = points.map(({ answers }) => answers);
   const line = (name, key, style) => ({
@@ -71,9 +73,9 @@ async function draw(root) {
     type: "line", xref: "paper", x0: 0, x1: 1, y0: target, y1: target, line: { color: c.ink, width: 1, dash: "dash" },
   }]; // prettier-ignore
   const drawing = layout({
-    height: 150,
-    margin: { l: 36, r: 6, t: 6, b: 30 },
-    xaxis: { title: { text: "answers", standoff: 4 }, nticks: 5, showgrid: false },
+    height: 140,
+    margin: { l: 36, r: 6, t: 6, b: 20 },
+    xaxis: { nticks: 5, showgrid: false },
     yaxis: { range: [0, 1.02], tickformat: ".0%", tickvals: [0, 0.5, 1] },
     shapes,
   });

@@ -31,7 +31,7 @@ export const online = new Watched(true);
 
 /** Take in a state that came with an answer or an event; one that is older than what is known is left out. */
 export function takeIn(news) {
-  if (!news) return;
+  if (!news?.campaign) return;
   const known = state.value;
   if (known && known.campaign === news.campaign && news.seq < known.seq) return;
   state.set(news);

@@ -139,7 +139,7 @@ export class Outbox {
   async #mend({ by, question, row, label }) {
     if (!this.#doubtful.delete(question) || label === null) return false;
     try {
-      takeIn((await post("/api/relabel", { by, row, label }))?.state);
+      takeIn(await post("/api/relabel", { by, row, label }));
       return true;
     } catch {
       return false;

@@ -41,21 +41,22 @@ export class Palette {
         onpointerdown: (event) => event.preventDefault(),
         onclick: (event) => this.choose(label, event),
       },
-      key ? keycap(key) : h("span.no-key"),
-      h("span.name", { dir: "auto", title: labelText(label).length > 18 ? labelText(label) : null }, labelText(label)),
+      // A class that is called what its key is called needs to be named only once.
+      key === labelText(label) ? null : key ? keycap(key) : h("span.no-key"),
+      h(key === labelText(label) ? "kbd.name" : "span.name",
+        { dir: "auto", title: labelText(label).length > 18 ? labelText(label) : null }, labelText(label)),
     );
   }
 
+  /** Where there is no class yet, one has to be named; where there are many, one has to be found. */
   #others(classes) {
-    const hold = (event) => event.preventDefault();
+    const other = (action, text, call) =>
+      h("button.class.add", { type: "button", onpointerdown: (event) => event.preventDefault(), onclick: call },
+        keycap(session.keys.ofAction(action)), h("span.name", text)); // prettier-ignore
     return [
-      h("button.class.add", { type: "button", onpointerdown: hold, onclick: () => this.add() },
-        keycap(session.keys.ofAction("add")), h("span.name", classes.length ? "New class" : "Name the first class")),
-      classes.length > MANY
-        ? h("button.class.add", { type: "button", onpointerdown: hold, onclick: () => this.find() },
-            keycap(session.keys.ofAction("find")), h("span.name", "Find a class"))
-        : null,
-    ]; // prettier-ignore
+      classes.length ? null : other("add", "Name the first class", () => this.add()),
+      classes.length > MANY ? other("find", "Find a class", () => this.find()) : null,
+    ];
   }
 
   /** Let a button light up, so that a key press is seen. */

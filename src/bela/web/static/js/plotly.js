@@ -8,14 +8,29 @@ export function plotly() {
     const script = document.createElement("script");
     script.src = "/vendor/plotly.min.js";
     script.async = true;
-    script.onload = () => resolve(window.Plotly);
+    const restore = withoutStyles();
+    script.onload = () => {
+      restore();
+      resolve(window.Plotly);
+    };
     script.onerror = () => {
+      restore();
       loading = null;
       reject(new Error("The charts cannot be loaded."));
     };
     document.head.append(script);
   });
   return loading;
+}
+
+/**
+ * While it is loaded, Plotly writes a style sheet for its maps into the page. There are none here, and the security
+ * policy forbids it: let it write into something that means nothing.
+ */
+function withoutStyles() {
+  const create = document.createElement.bind(document);
+  document.createElement = (tag, options) => create(tag === "style" ? "template" : tag, options);
+  return () => delete document.createElement;
 }
 
 /** The colours of the page as they are now, light or dark. */

@@ -6,6 +6,7 @@ import { loadPictures } from "./feed.js";
 
 const LONG = 160; // characters from which a value is read as a text
 const SHARP = 160; // pixels up to which a picture is enlarged without blurring
+const ENLARGED = 1.4; // times its size that a larger picture is shown at, at most
 
 /** Return what shows a row; `compact` is for tiles. */
 export function showRecord(question, { shown, kinds, compact = false }) {
@@ -39,9 +40,11 @@ function showPicture(column, image, ready) {
   const frame = h("div.picture", image);
   image.alt = image.alt || `Picture of this row, ${column}`;
   const settle = () => {
-    const width = image.naturalWidth;
-    if (!width) frame.replaceChildren(h("p.missing", "This picture cannot be shown."));
-    else if (Math.max(width, image.naturalHeight) <= SHARP) image.classList.add("sharp");
+    const size = Math.max(image.naturalWidth, image.naturalHeight);
+    if (!size) frame.replaceChildren(h("p.missing", "This picture cannot be shown."));
+    image.classList.toggle("sharp", size <= SHARP);
+    const most = Math.max(320, size * ENLARGED);
+    image.style.setProperty("--most", `${Math.round(most)}px`);
   };
   if (image.complete && image.naturalWidth) settle();
   else ready.then(settle);

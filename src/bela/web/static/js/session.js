@@ -152,7 +152,7 @@ export async function flag(question) {
   if (comment === null) return;
   try {
     await session.outbox.settle();
-    takeIn((await post("/api/flags", { by: session.by, row: question.row, comment }))?.state);
+    takeIn(await post("/api/flags", { by: session.by, row: question.row, comment }));
     deeds.push(1);
     offerUndo(`Row ${question.name} is flagged.`);
   } catch (error) {
@@ -164,7 +164,7 @@ export async function flag(question) {
 export async function relabel(row, label) {
   try {
     await session.outbox.settle();
-    takeIn((await post("/api/relabel", { by: session.by, row: row.row, label }))?.state);
+    takeIn(await post("/api/relabel", { by: session.by, row: row.row, label }));
     deeds.push(1);
     offerUndo(`Row ${row.name} is ${labelText(label)} now.`);
     return true;

@@ -10,25 +10,32 @@ import { session } from "./session.js";
 let goneOn = null; // the reason to stop that somebody has chosen to go on after
 let drawn = "";
 
-/** Draw the note above the row, or in its place. */
-export function nothingToAsk(root, { ready, empty }) {
+/** Whether there is a reason to stop that nobody has chosen to go on after. */
+export function stopped() {
+  const { stop_reason: reason } = state.value;
+  if (!reason) goneOn = null;
+  return Boolean(reason) && goneOn !== reason;
+}
+
+/** Draw what stands in the place of rows, where there are none to show; `more` says that there are some to go on with. */
+export function inPlaceOfRows(root, { ready, more, empty }) {
   const { stop_reason: reason, lower, target, revising } = state.value;
-  const now = JSON.stringify([ready, empty, reason, goneOn, revising, online.value, reason ? [lower, target] : null]);
+  const now = JSON.stringify([ready, more, empty, reason, goneOn, revising, online.value, reason ? [lower, target] : 0]);
   if (now === drawn && root.firstChild) return;
   drawn = now;
-  if (reason && (!ready || goneOn !== reason)) fill(root, reached(ready));
-  else if (ready) fill(root);
+  if (ready) fill(root);
+  else if (reason) fill(root, reached(more));
   else if (!online.value) fill(root, card("cloud", "The server is away", "Your answers are safe in this browser."));
-  else if (!empty) fill(root, h("p.loading", "Fetching the first rows…"));
-  else if (revising) fill(root, card("wait", "One moment", "All rows are being labelled anew. The next rows come by themselves."));
-  else fill(root, card("people", "All rows that can be asked about are taken", "Others are answering them. The next rows come by themselves."));
+  else if (!empty) fill(root, h("p.loading", "Fetching rows…"));
+  else if (revising) fill(root, card("wait", "One moment", "All rows are being labelled anew. The next ones come by themselves."));
+  else fill(root, card("people", "All rows that can be asked about are taken", "Others are answering them. The next ones come by themselves."));
 }
 
 function card(sign, title, text) {
   return h("section.card.note", icon(sign), h("div", h("h2", title), h("p", text)));
 }
 
-function reached(ready) {
+function reached(more) {
   const { stop_reason: reason, lower, confidence, n_rows: rows, target, answers } = state.value;
   const sentence = `At least ${percentFloor(lower)} of all ${count(rows)} labels are right (${percentShort(confidence)} sure).`;
   const [title, text] = {
@@ -45,7 +52,7 @@ function reached(ready) {
       h("p", text),
       h("div.row",
         h("a.button.primary", { href: "#/report" }, icon("download"), "Export the labels"),
-        ready
+        more
           ? h("button", { type: "button", onclick: () => goOn(reason) }, "Go on answering")
           : reason === "target" && target < 0.999 ? raise(target) : null,
         h("a.button", { href: "#/tree" }, "Look at the labels")))); // prettier-ignore

@@ -1,0 +1,207 @@
+"""A real browser and real servers: Debian's Chromium, driven by Playwright."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+DESKTOP = {"width": 1280, "height": 800}
+PATIENCE = 20_000  # milliseconds: the machine may be busy
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, once for all tests."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def digits_file(tmp_path_factory) -> Path:
+    """The digits of scikit-learn as pictures, with the truth in a column that is hidden."""
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    path = tmp_path_factory.mktemp("data") / "digits.npz"
+    np.savez(path, image=(digits.images * 15).astype(np.uint8), digit=digits.target)
+    return path
+
+
+@pytest.fixture(scope="session")
+def truth(digits_file) -> list[str]:
+    """What each digit is."""
+    return [str(digit) for digit in np.load(digits_file)["digit"]]
+
+
+class Server:
+    """A server in a process of its own, which can be killed and started again."""
+
+    def __init__(self, **arguments: object) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://localhost:{self.port}/"
+        self._arguments = arguments | {"port": self.port}
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Start, and wait until the page is there."""
+        command = [sys.executable, str(HERE / "serve_campaign.py"), json.dumps(self._arguments)]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if self._process.poll() is not None:
+                raise RuntimeError(self._process.stderr.read().decode())
+            try:
+                self.get("state")
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError("the server did not start")
+
+    def get(self, path: str) -> dict:
+        """Ask the server itself."""
+        with urllib.request.urlopen(f"{self.url}api/{path}", timeout=10) as answer:  # noqa: S310
+            return json.load(answer)
+
+    def answers_of(self, name: str, expected: int) -> int:
+        """How many answers somebody has given; counted anew some times a second, so this waits for what is expected."""
+        end = time.monotonic() + 5
+        while True:
+            people = {person["name"]: person["answers"] for person in self.get("state")["people"]}
+            if people.get(name, 0) == expected or time.monotonic() > end:
+                return people.get(name, 0)
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """Kill it without a warning."""
+        os.kill(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._process.stderr.close()
+
+
+@pytest.fixture(scope="session")
+def serve(digits_file, tmp_path_factory) -> Iterator[Callable[..., Server]]:
+    """Start servers of the digits; all are stopped at the end."""
+    servers: list[Server] = []
+
+    def start(name: str, *, serving: dict | None = None, answered: int = 0, **settings: object) -> Server:
+        server = Server(
+            data=str(digits_file),
+            folder=str(tmp_path_factory.mktemp("campaigns") / f"{name}.bela"),
+            settings={"hidden": ["digit"]} | settings,
+            serving=serving or {},
+            answered=answered,
+        )
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.kill()
+
+
+@pytest.fixture(scope="session")
+def team(serve) -> Server:
+    """A campaign of several people that has some answers and no end."""
+    return serve(
+        "team",
+        serving={"team": True, "overlap": 0.0, "lease_seconds": 4.0},
+        answered=70,
+        classes=[str(digit) for digit in range(10)],
+    )
+
+
+class Desk:
+    """Somebody at a page: what they see and what they press."""
+
+    def __init__(self, page, truth: list[str]) -> None:
+        self.page, self.truth = page, truth
+
+    def open(self, url: str) -> "Desk":
+        """Open the page and wait for the first row."""
+        self.page.goto(url)
+        self.wait("() => document.querySelector('.stage img, .tile img, .reached')")
+        return self
+
+    def wait(self, condition: str, argument: object = None) -> None:
+        """Wait until something holds on the page."""
+        self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE)
+
+    @property
+    def row(self) -> int:
+        """The row on the screen."""
+        self.wait("() => /^Row/.test(document.querySelector('h1').textContent)")
+        return int(self.page.text_content("h1").split()[-1])
+
+    @property
+    def reached(self) -> bool:
+        """Whether the page says that there is no need to go on."""
+        return self.page.locator(".reached").count() > 0
+
+    def press(self, key: str) -> None:
+        """Press a key that brings the next row, and wait for that."""
+        before = self.page.text_content("h1")
+        self.page.keyboard.press(key)
+        self.wait("(before) => document.querySelector('h1').textContent !== before", before)
+
+    def answer(self) -> int:
+        """Answer the row on the screen by the truth; return it."""
+        row = self.row
+        self.press(self.truth[row])
+        return row
+
+    def settle(self) -> None:
+        """Wait until the server has everything."""
+        self.wait("() => !Object.keys(localStorage).some((name) => name.startsWith('bela.outbox.'))")
+
+    def toast(self, text: str) -> None:
+        """Wait for a note at the edge of the page."""
+        self.page.locator(".toast", has_text=text).first.wait_for(timeout=PATIENCE)
+
+
+@pytest.fixture
+def desk(browser, truth) -> Iterator[Callable[..., Desk]]:
+    """Open pages, each in a browser of its own; at the end none may have complained."""
+    opened = []
+    complaints: list[str] = []
+
+    def seat(url: str, name: str = "", *, beside: Desk | None = None, alarmed: bool = True, **options: object) -> Desk:
+        context = beside.page.context if beside else browser.new_context(**({"viewport": DESKTOP} | options))
+        if not beside:
+            opened.append(context)
+            context.add_init_script(f"if (location.host) localStorage.setItem('bela.name', '\"{name}\"')")
+        page = context.new_page()
+        if alarmed:
+            page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        return Desk(page, truth).open(url)
+
+    yield seat
+    for context in opened:
+        for page in context.pages:
+            page.goto("about:blank")  # so that its rows go back to the others
+        context.close()
+    assert complaints == []

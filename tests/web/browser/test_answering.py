@@ -1,0 +1,237 @@
+"""Answering in a real browser: keys, grid, undo, skip, reload, several people, no connection."""
+
+import pytest
+
+
+def test_a_key_answers_and_shows_the_next_row(desk, team):
+    """One key is one answer, and the next row is there at once."""
+    ada = desk(team.url, "Ada")
+    rows = [ada.answer() for _ in range(12)]
+    ada.settle()
+    assert len(set(rows)) == 12
+    assert team.answers_of("Ada", 12) == 12
+    labels = {row: team.get(f"rows/{row}")["label"] for row in rows}
+    assert labels == {row: ada.truth[row] for row in rows}
+    times = ada.page.evaluate("performance.getEntriesByName('bela:next-row').map((entry) => entry.duration)")
+    assert len(times) == 12
+    assert sorted(times)[6] < 50
+
+
+def test_space_skips(desk, team):
+    """A skipped row is not asked again, and counts as skipped."""
+    skipped = team.get("state")["skipped"]
+    desk_ = desk(team.url, "Bo")
+    row = desk_.row
+    desk_.press(" ")
+    desk_.settle()
+    assert team.get("state")["skipped"] == skipped + 1
+    assert row not in [desk_.answer() for _ in range(3)]
+
+
+@pytest.mark.parametrize("key", ["Backspace", "Control+z"])
+def test_undo_brings_the_row_back(desk, team, key):
+    """Undo takes back the last answer, then the one before; the rows are shown again."""
+    name = f"Cleo {key}"
+    cleo = desk(team.url, name)
+    rows = [cleo.answer() for _ in range(3)]
+    cleo.settle()
+    for n, row in ((2, rows[2]), (1, rows[1])):
+        cleo.press(key)
+        assert cleo.row == row
+        assert team.answers_of(name, n) == n
+    cleo.answer()
+    cleo.settle()
+    assert team.answers_of(name, 2) == 2
+
+
+def test_reload_shows_the_same_row(desk, team):
+    """A reload in mid-question shows the question again, and nothing is answered twice."""
+    dan = desk(team.url, "Dan")
+    dan.answer()
+    row = dan.row
+    dan.settle()
+    dan.page.reload()
+    dan.wait("() => document.querySelector('.stage img')")
+    assert dan.row == row
+    assert team.answers_of("Dan", 1) == 1
+    dan.answer()
+    dan.settle()
+    assert team.answers_of("Dan", 2) == 2
+
+
+def test_leaving_and_coming_back_keeps_the_row(desk, team):
+    """The Back button and other pages lose nothing."""
+    eve = desk(team.url, "Eve")
+    row = eve.row
+    eve.page.click("nav >> text=Export")
+    eve.page.get_by_role("heading", name="Export and report").wait_for()
+    eve.page.go_back()
+    assert eve.row == row
+    eve.answer()
+
+
+def test_two_people_never_see_the_same_row(desk, team):
+    """Rows that one person has are not given to another."""
+    fay, gus = desk(team.url, "Fay"), desk(team.url, "Gus")
+    seen = [one.answer() for _ in range(6) for one in (fay, gus)]
+    assert len(set(seen)) == 12
+    fay.settle()
+    gus.settle()
+    assert team.answers_of("Fay", 6) == 6
+    assert team.answers_of("Gus", 6) == 6
+
+
+def test_two_tabs_of_one_person_never_show_the_same_row(desk, team):
+    """Tabs share their rows out; nothing is answered twice."""
+    first = desk(team.url, "Hal")
+    second = desk(team.url, "Hal", beside=first)
+    seen = [tab.answer() for _ in range(5) for tab in (first, second)]
+    assert len(set(seen)) == 10
+    first.settle()
+    assert team.answers_of("Hal", 10) == 10
+
+
+def test_answers_wait_while_there_is_no_connection(desk, team):
+    """Without a connection answering goes on, the page says so, and everything arrives later, even after a reload."""
+    ida = desk(team.url, "Ida", alarmed=False)
+    context = ida.page.context
+    context.set_offline(True)
+    for _ in range(4):
+        ida.answer()
+    ida.page.locator("#away", has_text="4 answers are kept").wait_for()
+    assert team.answers_of("Ida", 0) == 0
+    context.set_offline(False)
+    ida.settle()
+    ida.page.locator("#away").wait_for(state="hidden")
+    assert team.answers_of("Ida", 4) == 4
+
+
+def test_answers_survive_a_page_that_is_closed_without_a_connection(desk, team):
+    """What was not sent is sent when the page is opened again."""
+    jan = desk(team.url, "Jan", alarmed=False)
+    jan.page.context.route("**/api/answers", lambda route: route.abort())
+    for _ in range(3):
+        jan.answer()
+    other = jan.page.context.new_page()
+    jan.page.close()
+    other.context.unroute("**/api/answers")
+    other.goto(team.url)
+    jan.page = other
+    jan.settle()
+    assert team.answers_of("Jan", 3) == 3
+
+
+def test_undo_without_a_connection(desk, team):
+    """An answer that has not arrived is taken back in the browser; what is answered then is what counts."""
+    kim = desk(team.url, "Kim", alarmed=False)
+    context = kim.page.context
+    context.route("**/api/answers", lambda route: route.abort())
+    row = kim.row
+    kim.press("9" if kim.truth[row] != "9" else "8")
+    kim.page.locator("#away").wait_for()
+    kim.press("Backspace")
+    assert kim.answer() == row
+    context.unroute("**/api/answers")
+    kim.settle()
+    assert team.get(f"rows/{row}")["label"] == kim.truth[row]
+    assert team.answers_of("Kim", 1) == 1
+
+
+def test_grid_confirms_many_and_undo_takes_all_back(desk, team):
+    """Exceptions get their own labels, Enter confirms the rest, and one undo takes the whole grid back."""
+    lea = desk(team.url, "Lea")
+    lea.page.keyboard.press("g")
+    lea.page.locator(".tile").first.wait_for()
+    lea.wait("() => /Are these all/.test(document.querySelector('.grid-line').textContent)")
+    presumed = lea.page.text_content(".grid-line strong")
+    names = lea.page.eval_on_selector_all(".tile", "(tiles) => tiles.map((tile) => tile.getAttribute('aria-label'))")
+    rows = [int(name.split(":")[0].removeprefix("Row ")) for name in names]
+    lea.page.keyboard.press("ArrowRight")
+    for at, row in enumerate(rows):
+        if lea.truth[row] != presumed:
+            lea.page.keyboard.press(lea.truth[row])
+        if at + 1 < len(rows):
+            lea.page.keyboard.press("ArrowRight")
+    lea.page.keyboard.press("Enter")
+    lea.toast("answered")
+    lea.settle()
+    assert team.answers_of("Lea", len(rows)) == len(rows)
+    assert all(team.get(f"rows/{row}")["label"] == lea.truth[row] for row in rows)
+    lea.page.keyboard.press("Backspace")
+    first = f"Row {rows[0]}:"
+    lea.wait("(name) => document.querySelector('.tile')?.getAttribute('aria-label').startsWith(name)", first)
+    assert team.answers_of("Lea", 0) == 0
+    assert lea.page.locator(".tile").count() == len(rows)
+
+
+def test_grid_without_what_is_presumed(desk, team):
+    """With the presumed label hidden nothing is confirmed until every row has a label."""
+    mia = desk(team.url, "Mia")
+    mia.page.keyboard.press("g")
+    mia.page.locator(".tile").first.wait_for()
+    mia.page.get_by_label("Show what is presumed").uncheck()
+    mia.wait("() => document.querySelector('.confirm').disabled")
+    mia.page.keyboard.press("Enter")
+    assert team.answers_of("Mia", 0) == 0
+    mia.page.keyboard.press("4")
+    mia.wait("() => !document.querySelector('.confirm').disabled")
+
+
+def test_flag_with_a_comment(desk, team):
+    """F puts a row aside with a comment, and undo takes that back."""
+    nia = desk(team.url, "Nia")
+    row = nia.row
+    nia.page.keyboard.press("f")
+    nia.page.keyboard.type("cut off <b>at the top</b>")
+    nia.page.get_by_role("button", name="Flag it").click()
+    nia.toast("is flagged")
+    assert [row, "cut off <b>at the top</b>", "Nia"] in [
+        [flag["row"], flag["comment"], flag["by"]] for flag in team.get("flags")
+    ]
+    nia.page.get_by_role("button", name="Undo").last.click()
+    nia.toast("as it was before")
+    assert row not in [flag["row"] for flag in team.get("flags")]
+    assert nia.row == row
+
+
+def test_keys_can_be_changed_and_are_remembered(desk, team):
+    """A key that was chosen works, also after a reload; whoever had it gets the old one."""
+    ola = desk(team.url, "Ola")
+    ola.page.keyboard.press("h")
+    ola.page.get_by_role("button", name="Skip this row: Space").click()
+    ola.page.keyboard.press("x")
+    ola.page.get_by_role("button", name="Skip this row: X").wait_for()
+    ola.page.keyboard.press("Escape")
+    ola.press("x")
+    ola.page.reload()
+    ola.wait("() => document.querySelector('.stage img')")
+    ola.press("x")
+    ola.settle()
+    assert team.answers_of("Ola", 0) == 0
+
+
+def test_held_key_answers_once(desk, team):
+    """A key that is held down is one answer."""
+    pia = desk(team.url, "Pia")
+    pia.page.keyboard.down("3")
+    pia.page.keyboard.down("3")
+    pia.page.keyboard.down("3")
+    pia.page.keyboard.up("3")
+    pia.settle()
+    assert team.answers_of("Pia", 1) == 1
+    pia.press("Backspace")
+
+
+def test_phone(desk, team):
+    """On a phone nothing is wider than the screen, and a touch answers."""
+    quin = desk(
+        team.url, "Quin", viewport={"width": 390, "height": 844}, device_scale_factor=2, is_mobile=True, has_touch=True
+    )
+    assert quin.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    row = quin.row
+    quin.page.get_by_role("group", name="Classes").get_by_text(quin.truth[row], exact=True).tap()
+    quin.wait("(row) => !document.querySelector('h1').textContent.endsWith(` ${row}`)", row)
+    quin.settle()
+    assert team.answers_of("Quin", 1) == 1
+    quin.page.get_by_role("button", name="Details").tap()
+    quin.page.get_by_text("Still needed").wait_for()
