@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from bela.errors import JournalError
+from bela.campaign._durable import write_durably
+from bela.errors import JournalError, ParameterError
 from bela.methods import DEFAULT_METHOD
 
 SETTINGS = "campaign.toml"
@@ -23,6 +23,13 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("target", "confidence"), (float, int)),
     **dict.fromkeys(("hidden", "classes"), (list,)),
     "features": (dict,),
+}
+_SENSIBLE: dict[str, Callable[[Any], bool]] = {  # what `Campaign` does not look at itself, or only later
+    "n_rows": lambda n: n >= 1,
+    "seed": lambda seed: int(seed) == seed and seed >= 0,
+    **dict.fromkeys(("journal", "rows", "carried"), lambda name: Path(name).name == name),
+    "hidden": lambda names: all(type(name) is str for name in names),
+    "classes": lambda names: all(type(name) in (str, int, bool) for name in names),
 }
 _HEAD = """\
 # A labelling campaign of bela. The answers are in the journal, everything under cache/ can be made again.
@@ -75,6 +82,12 @@ class Settings:
     carried: str | None = None
     features: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name, sensible in _SENSIBLE.items():
+            value = getattr(self, name)
+            if value is not None and not sensible(value):
+                raise ParameterError(f"{name} cannot be {value!r}")
+
 
 def write_settings(path: Path, settings: Settings) -> None:
     """Write the settings, whole or not at all."""
@@ -86,12 +99,7 @@ def write_settings(path: Path, settings: Settings) -> None:
         plain["classes"] = list(settings.classes)
     features = plain.pop("features")
     text = _HEAD + tomli_w.dumps({"version": VERSION, **plain, "features": features})
-    new = path.with_name(f"{path.name}.part")
-    with new.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(new, path)
+    write_durably(path, text.encode())
 
 
 def read_settings(path: Path) -> Settings:
@@ -116,10 +124,10 @@ def read_settings(path: Path) -> Settings:
     for name, value in plain.items():
         if type(value) not in _TYPES[name]:
             raise JournalError(f"{path} has the setting {name} = {value!r}, which makes no sense: repair the file")
-    for name in ("journal", "rows", "carried"):
-        if Path(str(plain.get(name, "file"))).name != plain.get(name, "file"):
-            raise JournalError(f"{path} names a {name} outside its folder: {plain[name]!r}")
     for name in ("hidden", "classes"):
         if name in plain:
             plain[name] = tuple(plain[name])
-    return Settings(**plain)
+    try:
+        return Settings(**plain)
+    except ParameterError as error:
+        raise JournalError(f"{path} has a setting that makes no sense, as {error}: repair the file") from None

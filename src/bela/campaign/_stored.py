@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bela._labels import LabelCodes
-from bela.campaign._bystander import Bystander
 from bela.campaign._campaign import Campaign
+from bela.campaign._changes import carry_over, read_carried, save_digests
+from bela.campaign._durable import sync_folder
 from bela.campaign._settings import SETTINGS, Settings, read_settings, write_settings
-from bela.campaign._state import State
 from bela.datasets import DATASETS, load_dataset
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
 from bela.features import FeaturePlan, compute_features, plan_features
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float], object]
 
+_DAY = 86_400
 _PATIENCE = 0.3  # seconds to wait for somebody who only looks whether the campaign is in use
 
 
@@ -78,8 +80,9 @@ class StoredCampaign:
         """Change when to stop, in the journal and in the settings."""
         self.campaign.aim(target=target, budget=budget)
         if (target, budget) != (self.settings.target, self.settings.budget):
-            self.settings = replace(self.settings, target=target, budget=budget)
-            write_settings(self.path / SETTINGS, self.settings)
+            settings = replace(self.settings, target=target, budget=budget)
+            write_settings(self.path / SETTINGS, settings)
+            self.settings = settings
 
     def close(self) -> None:
         """Let others write; everything is on disk already."""
@@ -135,6 +138,7 @@ def create_campaign(
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
     data = str(data) if str(data) in DATASETS and not Path(data).exists() else Path(data)
     place = _place_of(data, path)
+    _sweep(path)
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     shutil.rmtree(new, ignore_errors=True)
     try:
@@ -156,11 +160,16 @@ def create_campaign(
             data=place, fingerprint=records.fingerprint, n_rows=records.n_rows, id_column=id_column,
             label_column=label_column, hidden=tuple(hidden), encoding=encoding, features=plan.to_dict(), **campaign,
         )  # fmt: skip
-        np.save(new / settings.rows, records.row_digests())
+        save_digests(new / settings.rows, records)
         SQLiteJournal(new / settings.journal, create=True).close()
         write_settings(new / SETTINGS, settings)
         del records  # its files move
+        sync_folder(new)
         new.rename(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        shutil.rmtree(new, ignore_errors=True)
+        raise JournalError(f"the campaign {path} cannot be made: {error.strerror or error}") from None
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
@@ -219,7 +228,7 @@ def open_campaign(
                 )
             if read_only:
                 raise ParameterError("changes of the data can be accepted by a writer only")
-            settings = _carry_over(path, settings, records, progress)
+            settings = carry_over(path, settings, records, progress)
         journal = SQLiteJournal(path / settings.journal, read_only=read_only, until=until)
         try:
             campaign = _replay(path, settings, records, journal, cache=cache, progress=progress, background=background)
@@ -227,7 +236,7 @@ def open_campaign(
             if not accept_changes or read_only:
                 raise
             journal.close()
-            settings = _carry_over(path, settings, records, progress)
+            settings = carry_over(path, settings, records, progress)
             journal = SQLiteJournal(path / settings.journal)
             campaign = _replay(path, settings, records, journal, cache=cache, progress=progress, background=background)
         stored = StoredCampaign(path, settings, records, campaign, journal=journal, lock=lock)
@@ -285,7 +294,17 @@ def _lock(path: Path) -> FileLock:
         raise JournalError(
             f"{path} is open elsewhere: close it there first, as only one can answer at a time"
         ) from None
+    except OSError as error:
+        raise JournalError(f"{path} cannot be written to: {error.strerror or error}") from None
     return lock
+
+
+def _sweep(path: Path) -> None:
+    """Remove what was left of beginnings that were killed; by age, as others may be at work."""
+    with suppress(OSError):
+        for stale in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+            if time.time() - stale.stat().st_mtime > _DAY:
+                shutil.rmtree(stale, ignore_errors=True)
 
 
 def is_open(path: Path) -> bool | None:
@@ -335,75 +354,4 @@ def _labels(path: Path, settings: Settings, records: Records) -> dict[int, Label
     labels: dict[int, Label] = {}
     if settings.label_column is not None:
         labels.update(brought_labels(records, settings.label_column))
-    return labels | _carried(path, settings)
-
-
-def _carried(path: Path, settings: Settings) -> dict[int, Label]:
-    if settings.carried is None:
-        return {}
-    try:
-        with (path / settings.carried).open(encoding="utf-8") as file:
-            return {int(row): label for row, label in map(json.loads, file)}
-    except (OSError, ValueError, TypeError) as error:
-        raise JournalError(f"{path / settings.carried} cannot be read: {error}") from None
-
-
-def _carry_over(path: Path, settings: Settings, records: Records, progress: Progress | None) -> Settings:
-    """Begin anew on changed data, with the answers to rows that are the same as before.
-
-    The settings name the journal and the answers that are carried over; replacing them is what makes it happen.
-    """
-    answers, classes = _answers_by_row(path, settings)
-    try:
-        before = np.load(path / settings.rows, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise JournalError(f"{path / settings.rows} cannot be read, so nobody can tell what changed: {error}") from None
-    now = records.row_digests()
-    places: dict[int, list[int]] = {}
-    for row in range(len(now) - 1, -1, -1):
-        places.setdefault(int(now[row]), []).append(row)
-    carried = []
-    for row in sorted(answers):
-        same = places.get(int(before[row])) if row < len(before) else None
-        if same:
-            carried.append((same.pop(), answers[row]))
-    number = 1 + sum(1 for _ in path.glob("journal*.sqlite"))
-    columns = {
-        name: kind for name, kind in dict(settings.features.get("columns", {})).items() if name in records.columns
-    }
-    exclude = {name for name in (settings.label_column, *settings.hidden) if name in records.columns}
-    plan = plan_features(
-        records, exclude=exclude, kinds=columns,
-        function=settings.features.get("function"), text_model=settings.features.get("text_model"),
-    )  # fmt: skip
-    new = replace(
-        settings, fingerprint=records.fingerprint, n_rows=records.n_rows, features=plan.to_dict(),
-        journal=f"journal-{number}.sqlite", rows=f"rows-{number}.npy", carried=f"carried-{number}.jsonl",
-        budget=None if settings.budget is None else min(settings.budget, records.n_rows),
-        classes=None if settings.classes is None else classes,
-    )  # fmt: skip
-    SQLiteJournal(path / new.journal, create=True).close()
-    with (path / str(new.carried)).open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(pair) + "\n" for pair in carried)
-        file.flush()
-        os.fsync(file.fileno())
-    np.save(path / new.rows, now)
-    write_settings(path / SETTINGS, new)
-    if progress is not None:
-        progress(f"{len(carried)} of {len(answers)} answers are about rows that are the same", 1.0)
-    return new
-
-
-def _answers_by_row(path: Path, settings: Settings) -> tuple[dict[int, Label], tuple[Label, ...]]:
-    """Return what a journal says about each row, and the classes at its end, without any method."""
-    journal = SQLiteJournal(path / settings.journal, read_only=True)
-    try:
-        state = State(Bystander(), LabelCodes(settings.classes), settings.n_rows, target=None, budget=None)
-        for event in journal.events():
-            if event.seq > 1:
-                state.happen_again(event.seq, event.kind, event.data)
-    finally:
-        journal.close()
-    codes = {row: int(state.known[row]) for row in state.asked} | state.volunteered
-    answers = {row: state.codes.classes[code] for row, code in codes.items()}
-    return _carried(path, settings) | answers, state.codes.names
+    return labels | read_carried(path, settings)
