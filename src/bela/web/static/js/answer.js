@@ -65,6 +65,7 @@ class Answering {
     if (ready) this.mode.draw();
     this.title.textContent = ready ? this.mode.title : state.value.stop_reason ? "" : "One moment";
     this.node.classList.toggle("idle", !ready);
+    this.node.dataset.ahead = session.feed.items.length;
     this.place.hidden = !ready;
     inPlaceOfRows(this.standing, { ready, more: this.mode.ready, empty: session.feed.empty });
     this.#drawTools();

@@ -54,7 +54,7 @@ function draw(news) {
     parts.mark.style.left = `${target * 100}%`;
     parts.markText.textContent = `Target ${percentShort(target)}`;
   }
-  parts.bar.classList.toggle("reached", reason === "target");
+  parts.bar.classList.toggle("full", reason === "target");
   parts.bar.setAttribute("aria-valuenow", (lower * 100).toFixed(1));
   parts.bar.setAttribute("aria-valuetext", `${percentFloor(lower)}${target === null ? "" : `, target ${percentShort(target)}`}`);
   parts.busy.textContent = news.revising ? "Labelling all rows anew…" : "";
@@ -75,7 +75,7 @@ function facts(news) {
   const { answers, training, bounds, skipped, given, forecast, expected, budget, stop_reason: reason } = news;
   const rows = [];
   if (expected !== null && expected !== undefined && answers) rows.push(["Right, as expected", percent(expected)]);
-  rows.push(["Answers", count(answers), `${count(training)} to learn from, ${count(bounds)} to check by`]);
+  rows.push(["Answers", count(answers), `${count(training)} chosen, ${count(bounds)} random`]);
   if (reason) rows.push(["Still needed", reason === "target" ? "none" : "—"]);
   else if (forecast) {
     const range = forecast.high > forecast.low ? `between ${count(forecast.low)} and ${count(forecast.high)}` : null;
@@ -101,7 +101,7 @@ function explain() {
     kind === "anytime"
       ? h("p", `With ${sure} confidence, at least `, h("strong", percentFloor(lower)), " of these labels are what you would have answered yourself. This holds at every moment, so you may stop whenever the number is good enough for you.")
       : h("p", "The number is the bound that was published with this method. It is seldom wrong, but nobody has proved it for questions that are chosen one after another."),
-    h("p", `It rests on ${plural(bounds, "answer")} to rows drawn at random, which the labelling never learned from. The other ${plural(training, "answer")} taught it how to label. What was presumed on the page plays no part in the number.`),
+    h("p", `Whenever all rows are labelled anew, the labels are checked only by answers to rows that are drawn at random afterwards, so they cannot have been learned by heart. Up to now ${plural(bounds, "row")} were drawn at random, and ${plural(training, "row")} chosen because they teach the most. What is presumed on the page plays no part in the number.`),
     expected !== null && expected !== undefined ? h("p", `“Right, as expected” is the model's own estimate, ${percent(expected)} now. It is usually closer to the truth, but it is only an estimate.`) : null,
     h("p", `Rows that were skipped${skipped ? ` (${count(skipped)} so far)` : ""} count as wrong in the number, so that leaving out the hard ones cannot make it look better. Where several people answered the same row, the first answer counts until the difference is settled.`),
     h("p", "The number is about agreement with the people who answer: it cannot know whether they are mistaken."))); // prettier-ignore

@@ -16,7 +16,7 @@ export function mountClasses(root) {
   const list = h("div");
   const heat = h("div.heat", { role: "img", "aria-label": "Map of confusions; the list beside it names the most common." });
   const words = h("div.confusions");
-  const rare = h("div");
+  const rare = h("div.maybe");
   const roles = h("div.segments", { role: "group", "aria-label": "Answers that are counted" });
   const frame = h("section.card", h("div.card-head", h("h2", "Taken for another"), roles),
     h("p.help", "What the labelling foretold, against what was answered."), h("div.heat-row", heat, words)); // prettier-ignore
@@ -33,7 +33,7 @@ export function mountClasses(root) {
     const kinds = ["all", ...new Set(found.confusions.map((confusion) => confusion.role))];
     fill(roles, kinds.length > 2 ? kinds.map((kind) =>
       h("button", { type: "button", "aria-pressed": String(kind === role), onclick: () => ((role = kind), redraw()) },
-        { all: "All answers", training: "To learn from", bounds: "To check by" }[kind] ?? kind)) : null); // prettier-ignore
+        { all: "All answers", training: "Rows chosen", bounds: "Rows drawn at random" }[kind] ?? kind)) : null); // prettier-ignore
     const pairs = sum(found.confusions.filter((confusion) => role === "all" || confusion.role === role));
     frame.hidden = !found.confusions.length;
     drawHeat(heat, pairs).catch(() => (heat.hidden = true));
@@ -81,7 +81,7 @@ function classTable(classes, load) {
         h("button.small", { type: "button", "aria-label": `Rename ${labelText(label)}`, onclick: () => rename(label, load) }, "Rename"),
         h("button.small", { type: "button", "aria-label": `Merge ${labelText(label)} into another class`, onclick: () => merge(label, load) }, "Merge")) },
     ],
-    classes,
+    labels().map((label) => classes.find((one) => labelKey(one.label) === labelKey(label))).filter(Boolean),
     { caption: "Classes", most: 300 },
   ); // prettier-ignore
 }

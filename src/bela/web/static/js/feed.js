@@ -35,6 +35,7 @@ export class Feed {
   constructor({ outbox, tabs, by, ahead, grid, changed }) {
     Object.assign(this, { outbox, tabs, by, ahead, grid, changed });
     this.empty = false; // the server had no row to give
+    this.fetching = false;
     // Where rows have run out, whatever happens in the campaign may bring new ones.
     state.watch(() => this.empty && this.fill(true));
     tabs.onclash = (ids) => this.#drop(new Set(ids));
@@ -100,10 +101,12 @@ export class Feed {
       return this.#filling;
     }
     if (!anyway && this.#items.length > this.ahead()) return Promise.resolve();
+    this.fetching = true;
     this.#filling = this.#lease()
       .catch(() => this.#later())
       .finally(() => {
         this.#filling = null;
+        this.fetching = false;
         if (this.#again) {
           this.#again = false;
           this.fill();
@@ -114,6 +117,8 @@ export class Feed {
 
   async #lease() {
     clearTimeout(this.#timer);
+    // A grid is chosen to go with what somebody has already: first the rows just confirmed have to be off the table.
+    if (this.grid) await this.outbox.settle();
     const before = new Set(this.ids);
     const elsewhere = this.tabs.heldElsewhere;
     // The server counts what is on its way and what other tabs have among what this person holds already.

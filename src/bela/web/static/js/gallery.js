@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { count, labelText, percent } from "./format.js";
+import { count, labelText, percentFloor } from "./format.js";
 import { state } from "./live.js";
 import { findClass, Palette } from "./palette.js";
 import { complain } from "./notes.js";
@@ -87,7 +87,7 @@ class Gallery {
   #draw(at) {
     const { label, source, probability, name } = this.#rows[at];
     const tile = this.#tiles[at];
-    const note = SOURCES[source] || (probability === null || probability === undefined ? "" : percent(probability, 0));
+    const note = SOURCES[source] || (probability === null || probability === undefined ? "" : percentFloor(probability));
     fill(tile.querySelector(".tile-label"), h("span", labelText(label)), note ? h("span.note", note) : null);
     tile.classList.toggle("selected", at === this.#at);
     tile.classList.toggle("exception", source === "corrected");

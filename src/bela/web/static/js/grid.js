@@ -25,8 +25,9 @@ export class Grid {
     this.node = h("div.gridding", h("div.grid-head", this.line, this.button), h("div.tiles-frame", this.tiles));
   }
 
+  /** Rows at hand; those that were just confirmed stay on the screen, faded, until the next ones come. */
   get ready() {
-    return session.feed.items.length > 0;
+    return session.feed.items.length > 0 || (this.#group.length > 0 && session.feed.fetching);
   }
 
   get title() {
@@ -47,6 +48,8 @@ export class Grid {
   /** Show a group, unless one is on the screen: rows that come meanwhile wait for the next. */
   draw() {
     const held = new Set(session.feed.ids);
+    this.tiles.classList.toggle("over", !held.size);
+    if (!held.size) return;
     const still = this.#group.filter(({ id }) => held.has(id));
     const first = session.feed.items[0];
     const fresh = !still.length || first !== this.#group[0] || still.length < this.#group.length;
@@ -142,7 +145,7 @@ export class Grid {
   }
 
   choose(label) {
-    if (!this.#group.length) return;
+    if (!this.#group.length || this.tiles.classList.contains("over")) return;
     if (this.#at >= 0) this.#mark(this.#at, label);
     else if (this.presumed === null) {
       this.#group.forEach((question, at) => this.#labelOf(question) === null && this.#mark(at, label));
@@ -157,7 +160,7 @@ export class Grid {
   }
 
   skip() {
-    if (this.#at < 0) return;
+    if (this.#at < 0 || this.tiles.classList.contains("over")) return;
     const { id } = this.#group[this.#at];
     if (this.#given.get(id) === SKIP) this.#given.delete(id);
     else this.#given.set(id, SKIP);
@@ -187,7 +190,7 @@ export class Grid {
 
   /** Give all rows their labels. */
   confirm(event) {
-    if (!this.#group.length || this.button.disabled) return true;
+    if (!this.#group.length || this.button.disabled || this.tiles.classList.contains("over")) return true;
     this.#began = event.timeStamp;
     const pairs = this.#group.map((question) => {
       const label = this.#labelOf(question);

@@ -140,5 +140,5 @@ async function start() {
 }
 
 start().catch((error) => {
-  fill(main, h("section.card.note", icon("warning"), h("div", h("h1", "The page cannot begin"), h("p", error.message))));
+  fill(main, h("section.card.notice", icon("warning"), h("div", h("h1", "The page cannot begin"), h("p", error.message))));
 });

@@ -12,8 +12,8 @@ import { table } from "./table.js";
 export function mountPeople(root) {
   const list = h("div");
   const agreement = h("div.figures");
-  const open = h("div");
-  const flags = h("div");
+  const open = h("div.maybe");
+  const flags = h("div.maybe");
   fill(root, h("div.page",
     h("header.page-head", h("h1", { tabindex: "-1" }, "People"),
       h("p.lead", "The certificate rests on the first answer to each row, unless a difference was settled here.")),

@@ -43,7 +43,7 @@ export function colours() {
     return getComputedStyle(probe).color;
   };
   const found = Object.fromEntries(
-    ["ink", "soft", "line", "accent", "accent-soft", "accent-faint", "surface", "warn", "bad"].map((name) => [name, read(name)]),
+    ["ink", "soft", "line", "bg", "surface", "accent", "on-accent", "accent-soft", "accent-faint"].map((name) => [name, read(name)]),
   );
   probe.remove();
   return found;

@@ -36,7 +36,7 @@ export async function begin(by) {
   session.outbox = new Outbox(session.scope, tabs, { refused, changed: (n) => waiting.set(n) });
   session.feed = new Feed({
     outbox: session.outbox, tabs, by, grid: session.grid,
-    ahead: () => (session.grid ? gridSize() * 2 - 1 : ROWS_AHEAD),
+    ahead: () => (session.grid ? gridSize() - 1 : ROWS_AHEAD),
     changed: () => session.changed?.(),
   }); // prettier-ignore
   await tabs.meet(() => session.feed.ids);
@@ -49,9 +49,11 @@ export function gridSize() {
   return window.innerWidth < 600 ? 12 : 24;
 }
 
-/** The labels of the classes, in the order of the campaign. */
+/** The labels of the classes, in the order of the campaign; numbers in their own order. */
 export function labels() {
-  return state.value.classes.map(({ label }) => label);
+  const found = state.value.classes.map(({ label }) => label);
+  const numbers = found.every((label) => String(label).trim() !== "" && Number.isFinite(Number(label)));
+  return numbers ? found.sort((a, b) => Number(a) - Number(b)) : found;
 }
 
 /** Note that a row is on the screen from now on. */

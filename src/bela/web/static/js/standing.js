@@ -32,7 +32,7 @@ export function inPlaceOfRows(root, { ready, more, empty }) {
 }
 
 function card(sign, title, text) {
-  return h("section.card.note", icon(sign), h("div", h("h2", title), h("p", text)));
+  return h("section.card.notice", icon(sign), h("div", h("h2", title), h("p", text)));
 }
 
 function reached(more) {

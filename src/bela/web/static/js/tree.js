@@ -39,7 +39,8 @@ export function mountTree(root, [leaf]) {
     if (now !== revision) load();
     revision = now;
   });
-  const untheme = onTheme(() => drawMap(map, leaves).catch(() => {}));
+  const redraw = () => drawMap(map, leaves).catch(() => {});
+  const untheme = onTheme(redraw);
   return {
     leave: () => {
       unwatch();
@@ -76,6 +77,7 @@ async function drawMap(node, leaves) {
   const shown = sorted.slice(0, DRAWN);
   const labels = [...new Map(sorted.map(({ label }) => [JSON.stringify(label), label])).entries()];
   const rest = sorted.slice(DRAWN).reduce((sum, { size }) => sum + size, 0);
+  const shade = shades(c);
   const data = [{
     type: "treemap",
     branchvalues: "remainder",
@@ -85,23 +87,25 @@ async function drawMap(node, leaves) {
     values: [...labels.map(() => 0), ...shown.map(({ size }) => size)],
     customdata: [...labels.map(() => ""), ...shown.map(({ size, known, probability: p }) =>
       `${plural(size, "row")}<br>${count(known)} answered${p === null ? "" : `<br>${percent(p)} right, as expected`}`)],
-    text: [...labels.map(() => ""), ...shown.map(({ size }) => count(size))],
-    textinfo: "label+text",
-    textfont: { size: 13 },
+    texttemplate: [...labels.map(() => "<b>%{label}</b>"), ...shown.map(({ size }) => count(size))],
+    textposition: "middle center",
+    textfont: {
+      size: 13,
+      color: [...labels.map(() => c.ink), ...shown.map((leaf) => shade(leaf).ink)],
+    },
     hovertemplate: "<b>%{label}</b><br>%{customdata}<extra></extra>",
     marker: {
-      colors: [...labels.map(() => null), ...shown.map(({ probability, lower }) => probability ?? lower ?? 0)],
-      colorscale: [[0, c["accent-soft"]], [1, c.accent]],
-      cmin: 0.5, cmax: 1,
-      line: { width: 1.5, color: c.surface },
-      pad: { t: 20, l: 3, r: 3, b: 3 },
-      cornerradius: 4,
+      colors: [...labels.map(() => c.bg), ...shown.map((leaf) => shade(leaf).paper)],
+      line: { width: 0 },
+      pad: { t: 24, l: 0, r: 6, b: 6 },
+      cornerradius: 5,
     },
     tiling: { pad: 2 },
     pathbar: { visible: false },
-    root: { color: "rgba(0,0,0,0)" },
+    root: { color: c.bg },
   }]; // prettier-ignore
-  await Plotly.react(node, data, layout({ height: 420, margin: { l: 0, r: 0, t: 0, b: 0 } }), CONFIG);
+  const uniformtext = { minsize: 11, mode: "hide" };
+  await Plotly.react(node, data, layout({ height: 440, margin: { l: 0, r: 0, t: 0, b: 0 }, uniformtext }), CONFIG);
   node.removeAllListeners?.("plotly_treemapclick");
   node.on("plotly_treemapclick", ({ points }) => {
     const [kind, leaf] = String(points[0].id).split(" ");
@@ -109,6 +113,17 @@ async function drawMap(node, leaves) {
     return kind !== "leaf"; // a label may be zoomed into
   });
   if (rest) node.setAttribute("aria-label", `Map of the ${DRAWN} largest leaves; ${plural(rest, "row")} are in smaller ones.`);
+}
+
+/** The colours of a leaf: the surer its labels, the darker; most are nearly sure, so small doubts are made to show. */
+function shades(c) {
+  const numbers = (colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+  const [pale, full] = [numbers(c["accent-soft"]), numbers(c.accent)];
+  return ({ probability, lower }) => {
+    const sure = Math.max(0, ((probability ?? lower ?? 0) - 0.5) * 2) ** 6;
+    const paper = `rgb(${pale.map((from, at) => Math.round(from + (full[at] - from) * sure)).join(",")})`;
+    return { paper, ink: sure > 0.5 ? c["on-accent"] : c.ink };
+  };
 }
 
 /** Plotly reads a little HTML in its texts: what looks like a tag must not be one. */
