@@ -79,26 +79,26 @@ def test_an_export_is_data_again(call: Any, table: Path) -> None:
 
 def test_a_person_begins_and_goes_on(call: Any, table: Path) -> None:
     """`bela label` says how columns are taken, keeps every answer, and goes on where it stopped."""
-    said = call("label", "pets.csv", "--hide", "kind", *PAPER, typed="+cat\n+dog\n1\nq\n")
+    said = call("label", "--terminal", "pets.csv", "--hide", "kind", *PAPER, typed="+cat\n+dog\n1\nq\n")
     assert "This is how the columns of pets.csv are taken" in said.out
     assert "'weight': number" in said.out
     assert "'name': ignored" in said.out
     assert "kind:" not in said.out
     assert "To go on: bela label pets.bela" in said.out
     assert call("status", "pets.bela", "--json").json["n_asked"] == 3
-    said = call("label", "pets.csv", typed="2\n \nu\nu\n1\n")
+    said = call("label", "--terminal", "pets.csv", typed="2\n \nu\nu\n1\n")
     assert "how the columns" not in said.out
     assert "3 answers" in said.out
     found = call("status", "pets.csv", "--json").json
     assert (found["n_asked"], found["n_skipped"], found["target"]) == (4, 0, 0.95)
-    ended = call("label", "pets.bela", "--json", "-", typed="q\n")
+    ended = call("label", "--terminal", "pets.bela", "--json", "-", typed="q\n")
     assert ended.json["n_asked"] == 4
     assert "answers" in ended.err
 
 
 def test_undo_says_what_it_took_back(call: Any, table: Path) -> None:
     """Undone answers are asked again, in the same order; there is no undoing more than was done."""
-    call("label", "pets.csv", "--hide", "kind", *PAPER, typed="+cat\n+dog\n \n1\n")
+    call("label", "--terminal", "pets.csv", "--hide", "kind", *PAPER, typed="+cat\n+dog\n \n1\n")
     said = call("undo", "pets.bela", "--json").json
     [deed] = said["undone"]
     assert deed["what"] == f"row {deed['row']} was answered with 'cat'"
@@ -116,8 +116,8 @@ def test_undo_says_what_it_took_back(call: Any, table: Path) -> None:
 
 def test_classes_are_undone_too(call: Any, table: Path) -> None:
     """A class that was added later is a deed like any other."""
-    call("label", "pets.csv", "--hide", "kind", "--classes", "cat,dog", *PAPER, typed="1\n")
-    said = call("label", "pets.csv", "--classes", "cat,hamster", typed="q\n")
+    call("label", "--terminal", "pets.csv", "--hide", "kind", "--classes", "cat,dog", *PAPER, typed="1\n")
+    said = call("label", "--terminal", "pets.csv", "--classes", "cat,hamster", typed="q\n")
     assert "'hamster' is a class from now on." in said.out
     found = call("status", "pets.bela", "--json").json
     assert [entry["label"] for entry in found["classes"]] == ["cat", "dog", "hamster"]
@@ -148,7 +148,7 @@ def test_data_of_the_same_name(call: Any, table: Path) -> None:
     line = call("run", "pets.jsonl", "--truth", "kind", status=2).err
     assert "pets.bela is about pets.csv, not pets.jsonl" in line
     call("run", "pets.jsonl", "--truth", "kind", *QUICK, "--campaign", "other.bela")
-    assert "already" in call("label", "pets.bela", "--campaign", "other.bela", status=2).err
+    assert "already" in call("label", "--terminal", "pets.bela", "--campaign", "other.bela", status=2).err
 
 
 def test_what_contradicts_a_campaign(call: Any, table: Path) -> None:
@@ -169,7 +169,7 @@ def test_what_contradicts_a_campaign(call: Any, table: Path) -> None:
         ("--text-model", "m"),
         ("--encoding", "latin-1"),
     ):
-        line = call("label", "pets.csv", option, value, status=2).err
+        line = call("label", "--terminal", "pets.csv", option, value, status=2).err
         assert f"{option} {value} contradicts pets.bela" in line
         assert "--campaign" in line
     assert "may have learned from that column" in call("run", "pets.csv", "--truth", "weight", status=2).err
@@ -278,7 +278,7 @@ def test_a_folder_of_images(call: Any, table: Path) -> None:
             Image.fromarray(pixels).save(Path("photos", label, f"{i}.png"))
     found = call("run", "photos/", "--truth", "folder", *QUICK, "--json", "-").json
     assert (found["campaign"], found["n_rows"], found["n_asked"]) == ("photos.bela", 40, 12)
-    assert "'path': image" in call("label", "photos", "--campaign", "again.bela", typed="q\n").out
+    assert "'path': image" in call("label", "--terminal", "photos", "--campaign", "again.bela", typed="q\n").out
     call("export", "photos.bela", "--to", "photos/labels.csv")
     assert "Yes" in call("verify", "photos.bela", "--export", "photos/labels.csv").out
 
@@ -299,7 +299,7 @@ def test_one_writer_and_readers(call: Any, table: Path) -> None:
     """While somebody answers, nobody else can, and everybody can look, export and verify."""
     call(*RUN, *QUICK)
     with open_campaign(Path("pets.bela")) as stored:
-        for command in (("undo", "pets.bela"), RUN, ("label", "pets.csv")):
+        for command in (("undo", "pets.bela"), RUN, ("label", "--terminal", "pets.csv")):
             assert "open elsewhere" in call(*command, status=2).err
         stored.aim(target=0.95, budget=14)
         [question] = stored.campaign.ask()
@@ -319,7 +319,12 @@ def test_data_that_have_changed(call: Any, table: Path) -> None:
     call(*RUN, *QUICK)
     lines = table.read_text().splitlines()
     table.write_text("\n".join([lines[0], *reversed(lines[3:]), "new pet,0.1,0.2,cat"]) + "\n")
-    for command in (RUN, ("label", "pets.csv"), ("status", "pets.bela"), ("export", "pets.bela", "--to", "x.csv")):
+    for command in (
+        RUN,
+        ("label", "--terminal", "pets.csv"),
+        ("status", "pets.bela"),
+        ("export", "pets.bela", "--to", "x.csv"),
+    ):
         line = call(*command, status=2).err
         assert "has changed" in line
         assert "--accept-changes" in line
@@ -334,11 +339,13 @@ def test_data_that_have_changed(call: Any, table: Path) -> None:
 
 def test_classes_outlive_a_change_of_the_data(call: Any, table: Path) -> None:
     """Classes that were added or renamed since are those of the answers that are kept."""
-    call("label", "pets.csv", "--hide", "kind", "--classes", "cat,dog", *PAPER, typed="1\n2\n+hamster\n1\n")
+    call(
+        "label", "--terminal", "pets.csv", "--hide", "kind", "--classes", "cat,dog", *PAPER, typed="1\n2\n+hamster\n1\n"
+    )
     with open_campaign(Path("pets.bela")) as stored:
         stored.campaign.rename_class("cat", "chat")
     table.write_text(table.read_text() + "new pet,0.1,0.2,cat\n")
-    call("label", "pets.csv", "--accept-changes", typed="q\n")
+    call("label", "--terminal", "pets.csv", "--accept-changes", typed="q\n")
     found = call("status", "pets.bela", "--json").json
     assert [entry["label"] for entry in found["classes"]] == ["chat", "dog", "hamster"]
     assert sum(entry["known"] for entry in found["classes"]) == found["n_given"] == 4
@@ -399,7 +406,7 @@ def test_many_columns_are_not_all_told(call: Any, tmp_path: Path, monkeypatch: p
     rng = np.random.default_rng(0)
     header = ",".join(f"c{i}" for i in range(50))
     Path("wide.csv").write_text(header + "\n" + "\n".join(",".join(map(str, row)) for row in rng.normal(size=(20, 50))))
-    said = call("label", "wide.csv", typed="q\n")
+    said = call("label", "--terminal", "wide.csv", typed="q\n")
     assert "and 30 more: see wide.bela/campaign.toml" in said.out
 
 
@@ -411,7 +418,18 @@ def test_keys_on_a_terminal(call: Any, table: Path) -> None:
     import termios
 
     master, slave = pty.openpty()
-    command = [sys.executable, "-m", "bela", "label", "pets.csv", "--hide", "kind", "--classes", "cat,dog"]
+    command = [
+        sys.executable,
+        "-m",
+        "bela",
+        "label",
+        "--terminal",
+        "pets.csv",
+        "--hide",
+        "kind",
+        "--classes",
+        "cat,dog",
+    ]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
     with subprocess.Popen(
         command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True,

@@ -78,7 +78,7 @@ def test_bad_data(call: Any, table: Path, name: str, content: bytes | None, says
     if content is not None:
         Path(name).write_bytes(content)
     before = set(table.parent.iterdir())
-    line = call("label", name, status=None)
+    line = call("label", "--terminal", name, status=None)
     if name == "twice.csv":  # columns that are called alike may be told apart
         assert line.status in (0, 2)
         return
@@ -93,7 +93,7 @@ def test_arrays_that_are_no_numbers(call: Any, table: Path) -> None:
     for bad in (np.nan, np.inf):
         X[7, 1] = bad
         np.save("X.npy", X)
-        assert "NaN or infinite" in call("label", "X.npy", status=2).err
+        assert "NaN or infinite" in call("label", "--terminal", "X.npy", status=2).err
         assert not Path("X.bela").exists()
 
 
@@ -126,7 +126,7 @@ def test_one_class(call: Any, make_table: Callable[..., Path]) -> None:
 
 def test_every_row_labelled_already(call: Any, table: Path) -> None:
     """Where the data have all labels, nobody is asked."""
-    said = call("label", "pets.csv", "--label", "kind", typed="\n")
+    said = call("label", "--terminal", "pets.csv", "--label", "kind", typed="\n")
     assert "The target is reached" in said.out
     found = call("status", "pets.bela", "--json").json
     assert (found["n_given"], found["n_asked"], found["certificate"]["lower"]) == (80, 0, 1.0)
@@ -213,5 +213,5 @@ def test_settings_that_make_no_sense(call: Any, table: Path, line: str, says: st
 
 def test_help_names_every_option(call: Any) -> None:
     """Every command explains itself."""
-    for command in ("label", "run", "status", "export", "undo", "verify"):
+    for command in ("label", "serve", "run", "status", "export", "undo", "verify"):
         assert command in call(command, "--help").out

@@ -273,7 +273,7 @@ def test_settings_of_another_campaign(call: Any, exported: Path) -> None:
 
 def test_before_the_first_answer(call: Any, table: Path) -> None:
     """A campaign without answers is in order, and there is nothing to export."""
-    call("label", "pets.csv", typed="q\n")
+    call("label", "--terminal", "pets.csv", typed="q\n")
     assert "Yes." in call("verify", "pets.bela").out
     assert "at least one question" in call("export", "pets.bela", "--to", "out.csv", status=2).err
     assert "No classes yet." in call("status", "pets.bela").out

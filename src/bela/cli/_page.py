@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
 
 
 def serve_page(stored: StoredCampaign, output: Output, **options: Any) -> None:
-    """Serve until somebody stops it; options are those of `bela.web.serve`."""
+    """Serve until somebody stops it, which is how it ends; options are those of `bela.web.serve`."""
     from bela.web import serve
 
-    serve(stored, say=output.say, **options)
+    with suppress(KeyboardInterrupt):
+        serve(stored, say=output.say, **options)

@@ -15,3 +15,7 @@ PortOption = Annotated[
     typer.Option("--port", min=0, max=65535, help="The port to serve on.", show_default="the first free from 8765 on"),
 ]
 BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")]
+TokenOption = Annotated[
+    bool, typer.Option("--token/--no-token", help="Ask for the token in the address, on this machine too.")
+]
+TerminalOption = Annotated[bool, typer.Option("--terminal", help="Answer in the terminal instead of a browser.")]

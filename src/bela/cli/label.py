@@ -21,6 +21,7 @@ from bela.cli._campaign_options import (
     TargetOption,
     TextModelOption,
 )
+from bela.cli._page_options import BrowserOption, HostOption, PortOption, TerminalOption, TokenOption
 
 
 def label(
@@ -42,8 +43,13 @@ def label(
     seed: SeedOption = None,
     accept_changes: AcceptOption = False,
     json_file: JsonOption = None,
+    terminal: TerminalOption = False,
+    browser: BrowserOption = True,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = None,
+    token: TokenOption = True,
 ) -> None:
-    """Label a dataset by answering for a few of its rows, in the terminal.
+    """Label a dataset by answering for a few of its rows, on a page in the browser or in the terminal.
 
     Begins a campaign, or goes on with the one that is there. Every answer is on disk before the next question is
     asked: stop whenever you like.
@@ -52,6 +58,7 @@ def label(
     from bela.cli._campaigns import folder_of, open_or_create, resumable
     from bela.cli._output import Output
     from bela.cli._overview import overview, summary
+    from bela.cli._page import serve_page
     from bela.cli._terminal import TerminalLabeller, label_in_terminal
 
     output = Output(json_file)
@@ -66,9 +73,12 @@ def label(
         resumable(folder_of(data, choices)),
         open_or_create(data, choices, output, background=True) as stored,
     ):
-        named = () if stored.settings.id_column is None else (stored.settings.id_column,)
-        shown = tuple(dict.fromkeys((*named, *stored.plan.shown)))
-        labeller = TerminalLabeller(output.console, stored.records, stored.campaign.classes, shown)
-        label_in_terminal(stored.campaign, labeller)
+        if terminal:
+            named = () if stored.settings.id_column is None else (stored.settings.id_column,)
+            shown = tuple(dict.fromkeys((*named, *stored.plan.shown)))
+            labeller = TerminalLabeller(output.console, stored.records, stored.campaign.classes, shown)
+            label_in_terminal(stored.campaign, labeller)
+        else:
+            serve_page(stored, output, host=host, port=port, open_browser=browser, token="" if token else None)
         outcome = overview(stored)
     output.finish(outcome, [*summary(outcome), f"To go on: bela label {stored.path}"])

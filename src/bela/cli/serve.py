@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bela.cli._campaign_options import AcceptOption, FolderArgument
-from bela.cli._page_options import BrowserOption, HostOption, PortOption
+from bela.cli._page_options import BrowserOption, HostOption, PortOption, TokenOption
 
 
 def serve(
@@ -30,9 +30,7 @@ def serve(
             "--name", metavar="HOST", help="A further name that the server goes by, such as behind a proxy. Repeatable."
         ),
     ] = None,
-    token: Annotated[
-        bool, typer.Option("--token/--no-token", help="Ask for the token in the address, on this machine too.")
-    ] = True,
+    token: TokenOption = True,
     browser: BrowserOption = True,
     accept_changes: AcceptOption = False,
 ) -> None:
@@ -44,6 +42,7 @@ def serve(
     from bela.campaign import open_campaign
     from bela.cli._campaigns import find_campaign, resumable
     from bela.cli._output import Output
+    from bela.cli._overview import overview, summary
     from bela.cli._page import serve_page
 
     output = Output()
@@ -57,3 +56,5 @@ def serve(
                 host=host, port=port, open_browser=browser, token="" if token else None, team=True, overlap=overlap,
                 lease_seconds=lease, hosts=tuple(name or ()),
             )  # fmt: skip
+            outcome = overview(stored)
+    output.finish(outcome, [*summary(outcome), f"To go on: bela serve {path}"])

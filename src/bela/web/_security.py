@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import ipaddress
 from collections.abc import Sequence
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
@@ -58,7 +59,8 @@ class Gate:
 
     def __init__(self, app: ASGIApp, *, token: str | None, hosts: Sequence[str]) -> None:
         self._app, self._token = app, token
-        self._hosts = frozenset(host.lower().strip("[]") for host in hosts)
+        self._hosts = frozenset(host.lower().strip("[]") for host in hosts if host != "*")
+        self._by_number = "*" in hosts
         self.cookie = cookie_name(token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,18 +82,16 @@ class Gate:
         if answer is not None:
             await answer(scope, receive, guarded_send)
             return
-        started = False
+        body = _Body(receive)
 
-        async def noticed_send(message: Message) -> None:
-            nonlocal started
-            started = True
-            await guarded_send(message)
+        async def checked_send(message: Message) -> None:
+            if not body.too_large:  # whatever the application makes of a body that was cut off
+                await guarded_send(message)
 
-        try:
-            await self._app(scope, _limited(receive), noticed_send)
-        except _TooLarge:
-            if not started:
-                await _too_large()(scope, receive, guarded_send)
+        with suppress(_TooLarge):
+            await self._app(scope, body, checked_send)
+        if body.too_large:
+            await _too_large()(scope, receive, guarded_send)
 
     def _refuse(self, scope: Scope) -> Response | None:
         """Return why somebody is not let in, None if they are."""
@@ -151,7 +151,7 @@ class Gate:
             return True
         # A name of somebody's own can be made to point here; the number of this machine cannot be made theirs. Where
         # the server is open to others it goes by its numbers, too.
-        return "*" in self._hosts and _is_address(name)
+        return self._by_number and _is_address(name)
 
 
 def cookie_name(token: str | None) -> str:
@@ -197,19 +197,22 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _limited(receive: Receive) -> Receive:
-    """Count what comes in, as the length that was announced need not be true."""
-    n_bytes = 0
+class _Body:
+    """Counts what comes in, as the length that was announced need not be true."""
 
-    async def limited() -> Message:
-        nonlocal n_bytes
-        message = await receive()
-        n_bytes += len(message.get("body", b""))
-        if n_bytes > LARGEST_BODY:
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self._n_bytes = receive, 0
+
+    @property
+    def too_large(self) -> bool:
+        return self._n_bytes > LARGEST_BODY
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._n_bytes += len(message.get("body", b""))
+        if self.too_large:
             raise _TooLarge
         return message
-
-    return limited
 
 
 def _too_large() -> Response:

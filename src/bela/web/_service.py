@@ -130,7 +130,7 @@ class LabelService:
                 else:
                     accepted.append(said.question)
         if accepted:
-            self._changed()
+            self._tell_listeners()
         return accepted, refused
 
     def release(self, by: str, questions: Iterable[int]) -> None:
@@ -208,7 +208,7 @@ class LabelService:
                 self._campaign.ask(1, wait=False)
             finally:
                 self._preparing = False
-        self._changed()
+        self._tell_listeners()
 
     def state(self) -> dict[str, Any]:
         """Say where the campaign stands, ready for JSON."""
@@ -283,6 +283,8 @@ class LabelService:
     # ------------------------------------------------------------------------------------------------- inside
 
     def _changed(self) -> None:
+        """Something else happened than an answer: let all of the state show it at once."""
+        self._standing.forget()
         self._tell_listeners()
 
     def _tell_listeners(self) -> None:

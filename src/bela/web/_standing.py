@@ -96,6 +96,10 @@ class Standing:
             "seq": self._seq,
         }
 
+    def forget(self) -> None:
+        """Look closer the next time, whenever that was done last."""
+        self._slow_at = float("-inf")
+
     def refresh(self) -> bool:
         """Do what takes longer, if it is time and something has happened since; whether people should be told."""
         seq = -1 if self.labels is None else self.labels.seq

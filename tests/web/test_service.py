@@ -1,0 +1,264 @@
+"""The service alone: leases, answers, undo; no web."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bela.campaign import StoredCampaign, open_campaign
+from bela.errors import LabelError, QuestionError
+from bela.web import Asked, LabelService, Said
+
+
+def kind_of(row: int) -> str:
+    """Return the true label of a row."""
+    return ("cat", "dog")[row % 2]
+
+
+def rows(asked: list[Asked]) -> set[int]:
+    return {one.shown.row for one in asked}
+
+
+def say(service: LabelService, by: str, asked: list[Asked]) -> None:
+    """Answer with the truth."""
+    said = [Said(question=one.id, label=kind_of(one.shown.row), second=one.second) for one in asked]
+    accepted, refused = service.answer(by, said)
+    assert (accepted, refused) == ([one.id for one in asked], [])
+
+
+def lease(service: LabelService, by: str, n: int = 1) -> list[Asked]:
+    """Return questions, after the revision that is being made if there are none before."""
+    asked = service.lease(by, n)
+    if not asked:
+        service.stored.campaign.method.wait()  # type: ignore[attr-defined]
+        asked = service.lease(by, n)
+    return asked
+
+
+def test_no_two_people_have_the_same_question(service: LabelService) -> None:
+    """What somebody has before them is given to nobody else, however often people ask."""
+    held: dict[str, set[int]] = {}
+    for round_ in range(3):
+        for by in ("Ann", "Bob", "Cid", "Dora"):
+            mine = rows(service.lease(by, 3 + round_))
+            assert held.get(by, set()) <= mine  # what they had, they have
+            held[by] = mine
+    seen = [row for mine in held.values() for row in mine]
+    assert len(seen) == len(set(seen))
+
+
+def test_leases_end(service: LabelService, clock: Any) -> None:
+    """After its time a question is free; asking again in time keeps it."""
+    mine = rows(service.lease("Ann", 2))
+    clock.seconds += 59
+    assert rows(service.lease("Ann", 2)) == mine
+    clock.seconds += 59  # 118 since the first, 59 since the second
+    assert not rows(service.lease("Bob", 2)) & mine
+    clock.seconds += 2
+    assert rows(service.lease("Cid", 20)) >= mine
+    assert not rows(service.lease("Ann", 2)) & mine
+
+
+def test_questions_are_given_back(service: LabelService) -> None:
+    """Whoever leaves gives questions back, and can give back only their own."""
+    asked = service.lease("Ann", 3)
+    service.release("Bob", [one.id for one in asked])
+    assert not rows(service.lease("Bob", 3)) & rows(asked)
+    service.release("Ann", [asked[0].id, asked[1].id, 999])
+    assert {asked[0].shown.row, asked[1].shown.row} <= rows(service.lease("Cid", 30))
+
+
+def test_an_answer_after_the_lease_is_an_answer(service: LabelService, clock: Any) -> None:
+    """Nothing that was answered is lost: the first counts, the second is an opinion if it came from somebody else."""
+    [asked] = service.lease("Ann", 1)
+    clock.seconds += 100
+    assert rows(service.lease("Bob", 5)) >= {asked.shown.row}
+    say(service, "Ann", [asked])
+    accepted, refused = service.answer("Bob", [Said(question=asked.id, label="bird")])
+    assert (accepted, refused) == ([asked.id], [])
+    assert service.stored.campaign.answer(asked.shown.row) == kind_of(asked.shown.row)
+
+
+def test_the_same_answer_twice_is_harmless_and_another_is_refused(service: LabelService) -> None:
+    """A page that was not told may send its answers again; whoever has changed their mind says so otherwise."""
+    asked = service.lease("Ann", 2)
+    say(service, "Ann", asked)
+    before = service.stored.journal.n_events
+    say(service, "Ann", asked)
+    assert service.stored.journal.n_events == before
+    accepted, [(question, message)] = service.answer("Ann", [Said(question=asked[0].id, label="bird")])
+    assert (accepted, question) == ([], asked[0].id)
+    assert "was answered with" in message
+
+
+def test_bad_answers_are_refused_one_by_one(service: LabelService) -> None:
+    """The others of the same batch are taken in."""
+    one, other = service.lease("Ann", 2)
+    accepted, refused = service.answer(
+        "Ann",
+        [Said(question=one.id, label="cat"), Said(question=12345, label="cat"), Said(question=other.id, label=7)],
+    )
+    assert accepted == [one.id]
+    assert [question for question, _ in refused] == [12345, other.id]
+
+
+def test_skipping_needs_the_question(service: LabelService, clock: Any) -> None:
+    """A question that somebody else has by now is not skipped under their hands; answered ones stay answered."""
+    [asked] = service.lease("Ann", 1)
+    clock.seconds += 100
+    service.lease("Bob", 5)
+    assert service.answer("Ann", [Said(question=asked.id, label=None)])[0] == []
+    say(service, "Bob", [asked])
+    assert service.answer("Ann", [Said(question=asked.id, label=None)])[0] == [asked.id]
+    assert service.stored.campaign.n_skipped == 0
+
+
+def test_undo_takes_back_what_one_person_did(service: LabelService) -> None:
+    """Answers of others stay, and the question is that person's again."""
+    ann, bob = service.lease("Ann", 2), service.lease("Bob", 2)
+    say(service, "Ann", ann[:1])
+    say(service, "Bob", bob)
+    service.answer("Ann", [Said(question=ann[1].id, label=None)])
+    undone, question = service.undo("Ann")
+    assert (undone.kind, undone.question) == ("skip", ann[1].id)
+    assert question is not None
+    assert question.id == ann[1].id
+    undone, question = service.undo("Ann")
+    assert (undone.kind, undone.row) == ("answer", ann[0].shown.row)
+    assert service.stored.campaign.n_asked == 2
+    assert not rows(service.lease("Bob", 9)) & rows(ann)
+    assert rows(service.lease("Ann", 2)) == rows(ann)
+    with pytest.raises(QuestionError, match="nothing to undo"):
+        service.undo("Ann")
+
+
+def test_undo_of_everything_else(service: LabelService) -> None:
+    """Relabellings and flags are taken back, too; changes of classes are not one person's."""
+    asked = service.lease("Ann", 2)
+    say(service, "Ann", asked)
+    row = next(row for row in range(120) if row not in rows(asked))
+    service.relabel("Ann", row, "bird")
+    service.flag("Ann", row, "a bird?")
+    service.change_classes("Ann", "add", "fish")
+    assert [service.undo("Ann")[0].kind for _ in range(3)] == ["flag", "relabelling", "answer"]
+    assert service.flags() == []
+    assert service.stored.campaign.answer(row) is None
+    assert "fish" in service.stored.campaign.classes
+
+
+def test_what_somebody_else_said_since_stays(service: LabelService) -> None:
+    """An answer that somebody else has corrected since cannot be taken back under their hands."""
+    [asked] = service.lease("Ann", 1)
+    say(service, "Ann", [asked])
+    service.relabel("Bob", asked.shown.row, "bird")
+    with pytest.raises(QuestionError, match="Bob"):
+        service.undo("Ann")
+    assert service.undo("Bob")[0].kind == "relabelling"
+    assert service.undo("Ann")[0].kind == "answer"
+
+
+def test_undo_across_a_merge_of_classes(service: LabelService) -> None:
+    """What is taken back after classes were merged comes back as the class that they are now, and after undoing that
+    merge as what it was."""
+    one, other = service.lease("Ann", 2)
+    service.answer("Ann", [Said(question=one.id, label="kat"), Said(question=other.id, label="cat")])
+    service.relabel("Ann", one.shown.row, "dog")
+    service.change_classes("Bob", "merge", "kat", "cat")
+    campaign = service.stored.campaign
+    service.undo("Ann")
+    assert campaign.answer(one.shown.row) == "cat"
+    campaign.undo()
+    assert campaign.answer(one.shown.row) == "kat"
+    assert campaign.answer(other.shown.row) == "cat"
+
+
+def test_a_person_alone_may_undo_what_the_terminal_did(stored: StoredCampaign) -> None:
+    """Answers without a name are those of the one person there is."""
+    [question] = stored.campaign.ask()
+    stored.campaign.tell(question.id, "cat")
+    service = LabelService(stored)
+    assert service.undo("me")[0].question == question.id
+    with pytest.raises(QuestionError):
+        service.undo("me")
+
+
+def test_everything_is_there_after_opening_again(folder: Path, clock: Any) -> None:
+    """Answers, opinions, flags, undone deeds and who did them come back from the journal."""
+    with open_campaign(folder, background=True) as stored:
+        service = LabelService(stored, team=True, overlap=1.0, clock=clock)
+        say(service, "Ann", service.lease("Ann", 4))
+        service.answer("Bob", [Said(question=one.id, label="bird", second=True) for one in service.lease("Bob", 2)])
+        service.flag("Bob", 5, "odd")
+        service.undo("Ann")
+        service.relabel("Ann", 100, "dog")
+        before = service.state()
+    with open_campaign(folder, background=True) as stored:
+        again = LabelService(stored, team=True, overlap=1.0, clock=clock)
+        after = again.state()
+        assert again.flags() == service.flags()
+        for key in ("answers", "skipped", "classes", "lower", "seq", "n_revisions", "stop_reason"):
+            assert after[key] == before[key], key
+        assert {p["name"]: p["answers"] for p in after["people"]} == {"Ann": 3, "Bob": 2}
+        assert again.undo("Ann")[0].kind == "relabelling"
+
+
+def test_a_grid_is_of_one_label(service: LabelService) -> None:
+    """Rows of a grid are presumed to be the same; rows of another label that somebody had are free again."""
+    for _ in range(12):
+        say(service, "Ann", lease(service, "Ann", 3))
+        service.refresh()
+    lease(service, "Ann", 4)
+    grid = service.lease("Ann", 9, grid=True)
+    assert len(grid) > 1
+    assert len({one.presumed for one in grid}) == 1
+    assert rows(service.lease("Ann", len(grid))) == rows(grid)
+    labels = service.labels
+    assert labels is not None
+    assert all(labels.label(one.shown.row) == one.presumed for one in grid)
+
+
+def test_the_state_says_where_it_stands(service: LabelService, clock: Any) -> None:
+    """Counts, bound, classes and people, also right after an answer."""
+    assert service.state()["answers"] == 0
+    asked = service.lease("Ann", 4)
+    say(service, "Ann", asked[:3])
+    service.answer("Ann", [Said(question=asked[3].id, label=None)])
+    clock.seconds += 1
+    state = service.state()
+    assert (state["answers"], state["skipped"], state["n_rows"], state["target"]) == (3, 1, 120, 0.9)
+    assert sum(entry["n_answers"] for entry in state["classes"]) == 3
+    assert state["people"][0]["name"] == "Ann"
+    assert state["shown"] == ["name", "weight", "height"]
+    assert "first answer" in state["rests_on"]
+
+
+def test_hidden_columns_are_never_shown(service: LabelService) -> None:
+    """Not in questions, not in rows, not among the columns."""
+    [asked] = service.lease("Ann", 1)
+    assert set(asked.shown.record) == {"name", "weight", "height"}
+    assert asked.shown.name == f"pet <{asked.shown.row}>"
+    assert "secret" not in service.row(3)["record"]
+    assert "secret" not in service.state()["kinds"]
+
+
+def test_labels_typed_as_text_get_the_type_of_the_others(service: LabelService) -> None:
+    """A page types text; where classes are numbers, the text of a number is that number."""
+    one, two, three = service.lease("Ann", 3)
+    service.answer("Ann", [Said(question=one.id, label=1), Said(question=two.id, label="12")])
+    assert service.stored.campaign.classes == (1, 12)
+    assert service.answer("Ann", [Said(question=three.id, label="cat")])[0] == []
+    with pytest.raises(LabelError):
+        service.relabel("Ann", 5, "cat")
+
+
+def test_listeners_hear_of_changes(service: LabelService) -> None:
+    """Whoever listens is called after each change, until they stop listening."""
+    heard: list[int] = []
+    stop = service.listen(lambda: heard.append(1))
+    say(service, "Ann", service.lease("Ann", 1))
+    assert len(heard) == 1
+    stop()
+    say(service, "Ann", service.lease("Ann", 1))
+    assert len(heard) == 1
