@@ -410,10 +410,9 @@ class Bela:
         if last is not None and self._revisions[index].n_training < SPEND_AGAIN * self._revisions[last].n_training:
             return 0.0
         alpha = self._alpha.left / 2
-        view = Replay(index, self._revisions, self._log, alpha, aim=self._allowed)  # what all draws say, for planning
-        view.advance(self._known, self._declined)
-        plan = make_plan(self._standing(index, alpha, view, spent=False))
-        better = present is None or self.target is None or plan.cost < present.cost
+        plan = make_plan(self._standing(index, alpha, None, spent=False))
+        going_on = present is not None and present.role is Role.BOUNDS and self.target is not None
+        better = present is None or not going_on or plan.cost < present.cost
         return self._alpha.spend() if better and plan.role is Role.BOUNDS else 0.0
 
     @property
