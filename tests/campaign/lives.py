@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from bela.splitters import Fit, Picks
 N_ROWS = 40
 PEOPLE = (None, "Ann", "Bob")
 LABELS = ("a", "b", "c", "d")
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - where forcing files to disk is quick
 
 
 def data(seed: int) -> tuple[np.ndarray, list[str]]:

@@ -29,7 +29,7 @@ from bela.features import plan_features
 from bela.journal import SQLiteJournal
 from bela.protocols import Records
 from bela.records import Label
-from bela.sources import brought_labels
+from bela.sources import brought_labels, row_ids
 
 Digests = npt.NDArray[np.uint64]
 
@@ -43,9 +43,17 @@ class _Kept:
     digest: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """Answers, and what classes are called by now that the data bring labels of under other names."""
+
+    answers: list[_Kept]
+    names: dict[Label, Label]
+
+
 def read_carried(path: Path, settings: Settings) -> dict[int, Label]:
     """Return the answers from before the data changed, by row; none if they have not."""
-    return {kept.row: kept.label for kept in _read(path, settings) if kept.row is not None}
+    return {kept.row: kept.label for kept in _read(path, settings).answers if kept.row is not None}
 
 
 def save_digests(path: Path, records: Records) -> None:
@@ -62,19 +70,20 @@ def carry_over(
     for column in (settings.id_column, settings.label_column):
         if column is not None and column not in records.columns:
             raise DataError(f"{settings.data} has no column {column!r} any more: put the old data back")
+    if settings.id_column is not None:
+        row_ids(records, settings.id_column)  # an error, if there is one, before anything is changed
     state = _state_at_the_end(path, settings)
+    earlier = _read(path, settings)
+    names = _names(state, earlier.names)
     codes = {row: int(state.known[row]) for row in state.asked} | state.volunteered
     before, now = _load_digests(path, settings), records.row_digests()
     answers = [_Kept(row, state.codes.classes[code], int(before[row])) for row, code in codes.items()]
-    earlier = [replace(kept, label=_by_now(state, kept.label)) for kept in _read(path, settings)]
-    answers += [kept for kept in earlier if kept.row not in codes]
+    answers += [replace(kept, label=_by_now(state, kept.label)) for kept in earlier.answers if kept.row not in codes]
     placed = _place(answers, now)
-    n_kept = sum(kept.row is not None for kept in placed)
+    n_kept, n_answers = sum(kept.row is not None for kept in placed), len(placed)
     classes = None if settings.classes is None else state.codes.names
-    placed += _renamed(settings, records, state, {kept.row for kept in placed}, now)
-    codes_now = LabelCodes(classes)
-    for kept in placed:
-        codes_now.encode(kept.label)  # an error, if there is one, before anything is changed
+    placed += _renamed(settings, records, names, {kept.row for kept in placed}, now)
+    _check_labels(settings, records, classes, placed)
     number = _next_number(path)
     new = replace(
         settings, fingerprint=records.fingerprint, n_rows=records.n_rows, features=_plan(settings, records),
@@ -82,12 +91,13 @@ def carry_over(
         budget=None if settings.budget is None else min(settings.budget, records.n_rows), classes=classes,
     )  # fmt: skip
     SQLiteJournal(path / new.journal, create=True).close()
-    lines = [json.dumps([kept.row, kept.label, kept.digest]) + "\n" for kept in placed]
+    lines = [json.dumps({"names": list(names.items())}) + "\n"]
+    lines += [json.dumps([kept.row, kept.label, kept.digest]) + "\n" for kept in placed]
     write_durably(path / str(new.carried), "".join(lines).encode())
     save_digests(path / new.rows, records)
     write_settings(path / SETTINGS, new)
     if progress is not None:
-        progress(f"{n_kept} of {len(placed)} answers are about rows that are the same", 1.0)
+        progress(f"{n_kept} of {n_answers} answers are about rows that are the same", 1.0)
     return new
 
 
@@ -119,6 +129,15 @@ def _by_now(state: State, label: Label) -> Label:
     return label
 
 
+def _names(state: State, earlier: dict[Label, Label]) -> dict[Label, Label]:
+    """Return what each class that was ever renamed or merged is called by now."""
+    names = {label: _by_now(state, name) for label, name in earlier.items()}
+    for deed in state.history:
+        if isinstance(deed, (Renamed, Merged)):
+            names.setdefault(deed.old, _by_now(state, deed.old))
+    return names
+
+
 def _place(answers: list[_Kept], now: Digests) -> list[_Kept]:
     """Find each answer's row again: where it was, or else the first with its content that has no answer yet."""
     n = len(now)
@@ -139,18 +158,28 @@ def _place(answers: list[_Kept], now: Digests) -> list[_Kept]:
 
 
 def _renamed(
-    settings: Settings, records: Records, state: State, answered: set[int | None], now: Digests
+    settings: Settings, records: Records, names: dict[Label, Label], answered: set[int | None], now: Digests
 ) -> list[_Kept]:
     """Return the labels that the data bring under a name that their class no longer has."""
-    if settings.label_column is None:
-        return []
-    brought = brought_labels(records, settings.label_column)
-    by_now = {label: _by_now(state, label) for label in set(brought.values())}
+    brought = {} if settings.label_column is None else brought_labels(records, settings.label_column)
     return [
-        _Kept(row, by_now[label], int(now[row]))
+        _Kept(row, names[label], int(now[row]))
         for row, label in brought.items()
-        if by_now[label] != label and row not in answered
+        if names.get(label, label) != label and row not in answered
     ]
+
+
+def _check_labels(
+    settings: Settings, records: Records, classes: tuple[Label, ...] | None, carried: list[_Kept]
+) -> None:
+    """Raise an error if the campaign could not begin with these labels, before anything is changed."""
+    labels: dict[int, Label] = {}
+    if settings.label_column is not None:
+        labels.update(brought_labels(records, settings.label_column))
+    labels.update((kept.row, kept.label) for kept in carried if kept.row is not None)
+    codes = LabelCodes(classes)
+    for label in labels.values():
+        codes.encode(label)
 
 
 def _plan(settings: Settings, records: Records) -> dict[str, Any]:
@@ -182,16 +211,20 @@ def _load_digests(path: Path, settings: Settings) -> Digests:
     return digests
 
 
-def _read(path: Path, settings: Settings) -> list[_Kept]:
+def _read(path: Path, settings: Settings) -> _Carried:
     if settings.carried is None:
-        return []
+        return _Carried([], {})
     file = path / settings.carried
     try:
-        kept = [_Kept(*json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise JournalError(f"{file} cannot be read: {error}") from None
-    for one in kept:
-        row_makes_sense = one.row is None or (type(one.row) is int and 0 <= one.row < settings.n_rows)
-        if not row_makes_sense or type(one.label) not in (str, int, bool) or type(one.digest) is not int:
-            raise JournalError(f"{file} is damaged: restore it from a copy")
-    return kept
+        head, *lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+        carried = _Carried([_Kept(*line) for line in lines], dict(head["names"]))
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise JournalError(f"{file} cannot be read, restore a copy of it: {error}") from None
+    labels = [kept.label for kept in carried.answers] + [name for pair in carried.names.items() for name in pair]
+    if not all(type(label) in (str, int, bool) for label in labels):
+        raise JournalError(f"{file} is damaged: restore a copy of it")
+    for kept in carried.answers:
+        row_makes_sense = kept.row is None or (type(kept.row) is int and 0 <= kept.row < settings.n_rows)
+        if not row_makes_sense or type(kept.digest) is not int:
+            raise JournalError(f"{file} is damaged: restore a copy of it")
+    return carried

@@ -1,0 +1,97 @@
+"""The replay law: at every moment a campaign is what its journal says, and goes on from there as it would have."""
+
+from __future__ import annotations
+
+import os
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+LIVES = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("lives.py"))))
+FUZZ = int(os.environ.get("BELA_FUZZ_TIMES", "1"))  # so many times the usual number of examples
+METHODS: dict[str, tuple[int, dict[str, Any]]] = {  # examples to try, and options
+    "bela": (8, {}),
+    "bela, no target": (4, {"target": None, "budget": 30}),
+    "bela, labels brought": (5, {"labels": {3: "a", 9: "b", 21: "c", 22: "a"}}),
+    "bela, classes declared": (5, {"classes": ("a", "b", "c", "d")}),
+    "bela-paper": (4, {}),
+    "hsal": (8, {}),
+    "plal": (5, {}),
+    "random": (2, {}),
+    "random, labels brought": (2, {"labels": {3: "a", 9: "b"}, "budget": 25}),
+}
+
+
+def same(one: Any, other: Any) -> None:
+    assert LIVES.differences(LIVES.view(one), LIVES.view(other)) == {}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_campaign_is_what_its_journal_says(name: str) -> None:
+    """After everything that can be done, in any order, the campaign replayed from its journal equals the live one.
+
+    What is asked, done and written next is the same as well: the replayed one does it first, the live one after it.
+    """
+
+    examples, options = METHODS[name]
+
+    @settings(max_examples=examples * FUZZ)
+    @given(
+        deeds=st.lists(LIVES.deeds, min_size=10, max_size=25), seed=st.integers(0, 3), looks=st.integers(0, 2**25 - 1)
+    )
+    def check(deeds: list[Any], seed: int, looks: int) -> None:
+        life = LIVES.Life(name.partition(",")[0], seed, options=options)
+        for i, deed in enumerate(deeds):
+            if not (looks >> i) & 1 and i < len(deeds) - 1:  # no look at this moment
+                life.do(deed)
+                continue
+            twin = LIVES.Life(life.method, seed, options=options)
+            twin.journal = LIVES.Full(list(life.journal.events()))
+            twin.campaign = twin._make(twin.journal, twin.gate)
+            assert twin.do(deed) == life.do(deed)
+            assert twin.journal.plain() == life.journal.plain()
+            same(twin.campaign, life.campaign)
+        same(life.again(), life.campaign)
+
+    check()
+
+
+@settings(max_examples=10 * FUZZ)
+@given(deeds=st.lists(LIVES.with_gate, min_size=10, max_size=30), seed=st.integers(0, 3), data=st.data())
+def test_revisions_in_the_background(deeds: list[Any], seed: int, data: st.DataObject) -> None:
+    """With fits that take their time, too; opened again with fits in the background or without."""
+    life = LIVES.Life("bela", seed, background=True)
+    try:
+        for deed in deeds:
+            life.do(deed)
+            if data.draw(st.integers(0, 4)) == 0:
+                same(life.again(background=data.draw(st.booleans())), life.campaign)
+        for background in (True, False):
+            same(life.again(background=background), life.campaign)
+    finally:
+        life.settle()
+
+
+@settings(max_examples=10 * FUZZ)
+@given(deeds=st.lists(LIVES.deeds, min_size=8, max_size=25), seed=st.integers(0, 3), data=st.data())
+def test_a_full_disk(deeds: list[Any], seed: int, data: st.DataObject) -> None:
+    """What cannot be written does not happen; when there is room again everything goes on, and can be replayed."""
+    life = LIVES.Life("bela", seed)
+    for deed in deeds:
+        life.journal.full = data.draw(st.integers(0, 2)) == 0
+        before = life.journal.plain()
+        life.do(deed)
+        if life.journal.full:
+            assert life.journal.plain() == before
+            life.journal.full = False
+            LIVES.view(life.again())
+        elif not life.campaign._due and data.draw(st.integers(0, 3)) == 0:
+            same(life.again(), life.campaign)
+    life.do(("answer", 3, None))
+    life.do(("flag", 0, "the end", None))
+    same(life.again(), life.campaign)
