@@ -25,6 +25,7 @@ from bela.campaign._deeds import (
     Renamed,
     Skipped,
 )
+from bela.campaign._sense import check_sense
 from bela.errors import JournalError, LabelError, QuestionError
 from bela.protocols import Method, Revising
 from bela.records import UNKNOWN, IntArray, Label, Proposal, Question, Role
@@ -77,12 +78,16 @@ class State:
     def happen_again(self, number: int, kind: str, data: Mapping[str, Any]) -> None:
         """Let an event of a journal change the state; it may make no sense, if somebody has tampered with it."""
         try:
+            check_sense(data, len(self.known))
+            for name in ("label", "old", "new", "into"):
+                if name in data:
+                    self.codes.normal(data[name])  # of the type of the others
             if kind == "asked":
                 self._repeat(**data)
             else:
                 self.happen(kind, data)
-        except (KeyError, TypeError, ValueError, IndexError, LabelError, QuestionError) as error:
-            raise JournalError(f"event {number} of the journal makes no sense: {error!r}") from None
+        except (LookupError, TypeError, ValueError, ArithmeticError, LabelError) as error:
+            raise JournalError(f"event {number} of the journal makes no sense: {kind}, {error!r}") from None
 
     def code_of(self, label: Label) -> int:
         """Return the code of a class that exists."""
