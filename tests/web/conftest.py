@@ -86,6 +86,7 @@ class Page:
         self.http = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
         if known and token is not None:
             self.http.headers["Authorization"] = f"Bearer {token}"
+        self.headers = {"Authorization": f"Bearer {token}", "Host": "localhost"}
         self.get, self.put = self.http.get, self.http.put
 
     def post(self, path: str, status: int = 200, **body: Any) -> Any:
@@ -135,6 +136,12 @@ def make_page(stored: StoredCampaign) -> Iterator[Callable[..., Page]]:
 def page(make_page: Callable[..., Page]) -> Page:
     """Somebody who knows the token."""
     return make_page()
+
+
+@pytest.fixture
+def make_any() -> type[Page]:
+    """Serve any service to somebody who knows the token."""
+    return Page
 
 
 @pytest.fixture(scope="session")

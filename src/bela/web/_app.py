@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from bela.web import _routes_answering, _routes_files, _routes_insight, _routes_page, _routes_rows, _routes_state
 from bela.web._broadcast import Broadcast
 from bela.web._context import Context
-from bela.web._errors import ERRORS, add_error_handlers
+from bela.web._errors import ERRORS, add_error_handlers, describe_errors
 from bela.web._security import Gate
 from bela.web._service import LabelService
 
@@ -47,6 +47,7 @@ def create_app(service: LabelService, *, token: str | None, hosts: Sequence[str]
         app.include_router(module.router, prefix="/api", responses=ERRORS)
     app.include_router(_routes_page.router)
     add_error_handlers(app)
+    describe_errors(app)
     app.add_middleware(Gate, token=token, hosts=tuple(hosts))
     return app
 

@@ -138,16 +138,17 @@ def _open(file: Path | io.BytesIO, where: str) -> Image:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd metadata are no reason to stop
             warnings.simplefilter("error", Images.DecompressionBombWarning)
-            opened = Images.open(file)
-            opened.draft("RGB", (LARGEST, LARGEST))  # JPEG can be read at a fraction of its size
-            image: Image = ImageOps.exif_transpose(opened) or opened
-            if image.mode.startswith("I") or image.mode == "F":  # more than 256 levels of grey
-                levels = np.nan_to_num(np.asarray(image, np.float64))
-                image = Images.fromarray((levels / max(float(levels.max()), 1e-12) * 255).clip(0, 255).astype(np.uint8))
-            if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
-                image = image.convert("RGBA")
-                image = Images.alpha_composite(Images.new("RGBA", image.size, "white"), image)
-            return image.convert("L" if image.mode in ("1", "L") else "RGB")
+            with Images.open(file) as opened:
+                opened.draft("RGB", (LARGEST, LARGEST))  # JPEG can be read at a fraction of its size
+                image: Image = ImageOps.exif_transpose(opened) or opened
+                if image.mode.startswith("I") or image.mode == "F":  # more than 256 levels of grey
+                    levels = np.nan_to_num(np.asarray(image, np.float64))
+                    levels *= 255 / max(float(levels.max()), 1e-12)
+                    image = Images.fromarray(levels.clip(0, 255).astype(np.uint8))
+                if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
+                    image = image.convert("RGBA")
+                    image = Images.alpha_composite(Images.new("RGBA", image.size, "white"), image)
+                return image.convert("L" if image.mode in ("1", "L") else "RGB")
     except Exception as error:  # readers of some formats raise whatever comes to hand when a file is damaged
         raise DataError(f"the picture in {where} cannot be shown: {error}") from None
 

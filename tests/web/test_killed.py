@@ -1,0 +1,119 @@
+"""A real server, killed while people answer: what it acknowledged is there, and nothing is there twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from bela.campaign import open_campaign
+
+
+def kind_of(row: int) -> str:
+    """Return the true label of a row."""
+    return ("cat", "dog")[row % 2]
+
+
+class Server:
+    """`bela serve` as a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "bela", "serve", str(folder), "--port", "0", "--no-browser"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ,
+        )  # fmt: skip
+        self.said: list[str] = []
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line)
+            found = re.search(r"http://localhost:(\d+)/\?token=([\w-]+)", line)
+            if found:
+                self.address, self.token = f"http://localhost:{found[1]}", found[2]
+                return
+        raise AssertionError("".join(self.said))
+
+    def post(self, path: str, **body: Any) -> Any:
+        """Send something, and return what comes back."""
+        request = urllib.request.Request(  # noqa: S310 - our own server
+            f"{self.address}{path}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"},
+        )
+        with urllib.request.urlopen(request, timeout=20) as response:  # noqa: S310
+            return json.loads(response.read() or b"null")
+
+    def end(self, how: int) -> int:
+        """End it, and return its status."""
+        self.process.send_signal(how)
+        assert self.process.stdout is not None
+        self.said += self.process.stdout
+        self.process.stdout.close()
+        return self.process.wait(20)
+
+
+class Person:
+    """Somebody whose page keeps answers until they are acknowledged, as the real one does."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.queue: list[dict[str, Any]] = []
+        self.acknowledged: dict[int, str] = {}
+
+    def work(self, server: Server, n: int) -> None:
+        """Answer until there are n more answers, or the server is away."""
+        n += len(self.acknowledged)
+        try:
+            while len(self.acknowledged) < n:
+                if not self.queue:
+                    questions = server.post("/api/lease", by=self.name, n=2)["questions"]
+                    self.queue = [{"question": q["id"], "label": kind_of(q["row"])} for q in questions]
+                found = server.post("/api/answers", by=self.name, answers=self.queue)
+                assert found["refused"] == []
+                for answer in self.queue:
+                    assert answer["question"] in found["accepted"]
+                    self.acknowledged[answer["question"]] = answer["label"]
+                self.queue = []
+        except (urllib.error.URLError, ConnectionError, TimeoutError, json.JSONDecodeError):
+            pass
+
+
+def test_nothing_is_lost_or_doubled_when_the_server_is_killed(folder: Path) -> None:
+    """Killed twice amid answers of three people, who send again what was not acknowledged; then told to end."""
+    people = [Person(name) for name in ("Ann", "Bob", "Cid")]
+    rng = random.Random(0)  # noqa: S311 - moments, not secrets
+    for how in (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM):
+        server = Server(folder)
+        workers = [threading.Thread(target=person.work, args=(server, 6)) for person in people]
+        for worker in workers:
+            worker.start()
+        if how == signal.SIGKILL:
+            threading.Event().wait(rng.uniform(0.02, 0.3))  # a moment that nobody has chosen
+        else:
+            for worker in workers:
+                worker.join()
+        status = server.end(how)
+        for worker in workers:
+            worker.join()
+        assert status == (-signal.SIGKILL if how == signal.SIGKILL else 0), server.said
+        with open_campaign(folder, read_only=True) as stored:
+            told = [event.data for event in stored.journal.events() if event.kind == "answered"]
+            assert max(Counter(data["question"] for data in told).values(), default=1) == 1
+            answers = {data["question"]: (data["label"], data["by"]) for data in told}
+            for person in people:
+                for question, label in person.acknowledged.items():
+                    assert answers[question] == (label, person.name)
+            assert stored.campaign.n_asked == len(answers)
+            rows = {row for row in range(stored.campaign.n_rows) if stored.campaign.answer(row) is not None}
+            assert all(stored.campaign.answer(row) == kind_of(row) for row in rows)
+    assert all(person.acknowledged and not person.queue for person in people)
+    assert "To go on: bela serve" in "".join(server.said)
