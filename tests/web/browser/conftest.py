@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -70,7 +72,7 @@ class Server:
         """Start, and wait until the page is there."""
         command = [sys.executable, str(HERE / "serve_campaign.py"), json.dumps(self._arguments)]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             if self._process.poll() is not None:
                 raise RuntimeError(self._process.stderr.read().decode())
@@ -153,13 +155,19 @@ class Desk:
     @property
     def row(self) -> int:
         """The row on the screen."""
-        self.wait("() => /^Row/.test(document.querySelector('h1').textContent)")
-        return int(self.page.text_content("h1").split()[-1])
+        row = self.row_or_end
+        assert row is not None, "there is no need to go on"
+        return row
 
     @property
-    def reached(self) -> bool:
-        """Whether the page says that there is no need to go on."""
-        return self.page.locator(".reached").count() > 0
+    def row_or_end(self) -> int | None:
+        """The row on the screen; None when the page says that there is no need to go on."""
+        look = """() => {
+            const row = document.querySelector('h1').textContent.match(/^Row (\\d+)$/);
+            return row ? row[1] : document.querySelector('.reached') ? 'end' : null;
+        }"""
+        found = self.page.wait_for_function(look, timeout=PATIENCE).json_value()
+        return None if found == "end" else int(found)
 
     def press(self, key: str) -> None:
         """Press a key that brings the next row, and wait for that."""

@@ -1,4 +1,4 @@
-"""Serve a campaign for a test until it is killed: `python serve_campaign.py '{"data": ..., "folder": ..., "port": ...}'`.
+"""Serve a campaign for a test until it is killed; the one argument is a JSON object with the arguments of `main`.
 
 Creates the campaign if it is not there, with the settings given, and answers its first questions by the truth if asked.
 """
@@ -13,7 +13,7 @@ from bela.campaign import create_campaign, open_campaign
 from bela.web import serve
 
 
-def main(data: str, folder: str, port: int, settings: dict, serving: dict, answered: int = 0) -> None:
+def main(*, data: str, folder: str, port: int, settings: dict, serving: dict, answered: int = 0) -> None:
     """Open or create the campaign, and serve it."""
     path = Path(folder)
     if path.exists():

@@ -60,8 +60,7 @@ export class Feed {
   finish(questions) {
     const ids = new Set(questions.map(({ id }) => id));
     ids.forEach((id) => this.#done.add(id));
-    this.#drop(ids, false);
-    this.fill();
+    this.#drop(ids);
   }
 
   /** Put rows at the front, as after an undo. */
@@ -143,13 +142,11 @@ export class Feed {
     if (this.empty) this.#later();
   }
 
-  #drop(ids, tell = true) {
+  #drop(ids) {
     this.#items = this.#items.filter(({ id }) => !ids.has(id));
+    this.fill();
+    this.changed();
     this.tabs.tell();
-    if (tell) {
-      this.changed();
-      this.fill();
-    }
   }
 
   #later() {

@@ -201,7 +201,6 @@ export class Grid {
     announce(`${plural(n, "row")} answered.`);
     offerUndo(`${plural(n, "row")} answered.`);
     if (this.#tiles.includes(document.activeElement)) document.activeElement.blur();
-    this.draw();
     return true;
   }
 

@@ -68,7 +68,9 @@ export function ask(title, build, { wide = false, side = false } = {}) {
     dialog.addEventListener("pointerdown", (event) => event.target === dialog && close());
     document.body.append(dialog);
     dialog.showModal();
-    (dialog.querySelector("[data-first]") ?? dialog.querySelector(".dialog-body button, .dialog-body input"))?.focus();
+    const first = dialog.querySelector("[data-first]") ?? dialog.querySelector(".dialog-body button, .dialog-body input");
+    first?.focus();
+    first?.select?.(); // what is there already is replaced by typing
   });
 }
 

@@ -1,12 +1,11 @@
 /** The page of people: who answers, how far they agree, and the rows that they see differently. */
 
-import { get, post } from "./api.js";
+import { get } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { ago, count, labelText, plural } from "./format.js";
-import { state, takeIn } from "./live.js";
-import { complain, toast } from "./notes.js";
+import { state } from "./live.js";
 import { showRecord } from "./record.js";
-import { labels, session } from "./session.js";
+import { labels, session, settle, undo } from "./session.js";
 import { table } from "./table.js";
 
 export function mountPeople(root) {
@@ -35,10 +34,18 @@ export function mountPeople(root) {
     }
   }
   const unwatch = state.watch(({ seq }) => {
-    if (seen < 0 || seq - seen > 20) load();
-    seen = seen < 0 || seq - seen > 20 ? seq : seen;
+    if (seen >= 0 && seq - seen <= 20) return;
+    seen = seq;
+    load();
   });
-  return { leave: unwatch };
+  session.corrected = load;
+  return {
+    key: (_, meaning) => meaning?.action === "undo" && (undo(), true),
+    leave: () => {
+      unwatch();
+      session.corrected = null;
+    },
+  };
 }
 
 function peopleTable(people) {
@@ -82,33 +89,25 @@ function judge(value) {
 
 function disagreements(rows, load) {
   if (!rows.length) return null;
-  const settle = async (row, label) => {
-    try {
-      takeIn((await post("/api/settle", { by: session.by, row: row.row, label }))?.state);
-      toast(`Row ${row.name ?? row.row} is settled: ${labelText(label)}.`, { kind: "done" });
-      await load();
-    } catch (error) {
-      complain(error);
-    }
-  };
+  const decide = async (row, label) => (await settle(row, label)) && load();
   const item = (row) =>
     h("li.card.difference",
       h("div.difference-row", showRecord({ images: [], record: {}, ...row }, { ...state.value, compact: true })),
       h("div",
         h("h3", `Row ${row.name ?? row.row}`),
         h("ul.opinions", row.opinions.map(({ by, label }) => h("li", h("strong", { dir: "auto" }, labelText(label)), ` says ${by}`))),
-        h("div.row", { role: "group", "aria-label": "Settle it" }, settleButtons(row, settle)))); // prettier-ignore
+        h("div.row", { role: "group", "aria-label": "Settle it" }, settleButtons(row, decide)))); // prettier-ignore
   return h("section", h("h2", `${plural(rows.length, "row")} seen differently`), h("ul.plain", rows.map(item)));
 }
 
 /** Those labels that somebody gave, first; any other from a list. */
-function settleButtons(row, settle) {
+function settleButtons(row, decide) {
   const given = [...new Map(row.opinions.map(({ label }) => [JSON.stringify(label), label])).values()];
   const others = labels().filter((label) => !given.some((one) => one === label));
-  const choice = h("select", { "aria-label": "Another class", onchange: () => settle(row, others[choice.selectedIndex - 1]) },
+  const choice = h("select", { "aria-label": "Another class", onchange: () => decide(row, others[choice.selectedIndex - 1]) },
     h("option", "Another class…"), others.map((label) => h("option", labelText(label)))); // prettier-ignore
   return [
-    given.map((label) => h("button.primary", { type: "button", onclick: () => settle(row, label) }, labelText(label))),
+    given.map((label) => h("button.primary", { type: "button", onclick: () => decide(row, label) }, labelText(label))),
     others.length ? choice : null,
   ];
 }

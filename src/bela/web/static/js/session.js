@@ -163,12 +163,22 @@ export async function flag(question) {
 }
 
 /** Say what a row is, in a gallery. */
-export async function relabel(row, label) {
+export function relabel(row, label) {
+  return decide("/api/relabel", row, label, `Row ${row.name} is ${labelText(label)} now.`);
+}
+
+/** Say what a row is that people see differently. */
+export function settle(row, label) {
+  return decide("/api/settle", row, label, `Row ${row.name} is settled: ${labelText(label)}.`);
+}
+
+async function decide(path, { row }, label, text) {
   try {
     await session.outbox.settle();
-    takeIn(await post("/api/relabel", { by: session.by, row: row.row, label }));
+    const answered = await post(path, { by: session.by, row, label });
+    takeIn(answered?.state ?? answered);
     deeds.push(1);
-    offerUndo(`Row ${row.name} is ${labelText(label)} now.`);
+    offerUndo(text);
     return true;
   } catch (error) {
     complain(error);

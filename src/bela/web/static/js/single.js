@@ -60,7 +60,6 @@ export class Single {
     this.palette.flash(label);
     announce(`${labelText(label)}. Next row.`);
     answer([[question, label]]);
-    this.draw();
   }
 
   skip(event) {
@@ -68,7 +67,6 @@ export class Single {
     this.#began = event.timeStamp;
     announce("Skipped. Next row.");
     answer([[this.#question, null]]);
-    this.draw();
   }
 
   flag() {

@@ -1,0 +1,84 @@
+"""What benchmarks of the labelling page share: a server in a process of its own, and Chromium."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from _measure import ONE_THREAD
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+PROGRAM = """
+import json, sys
+from pathlib import Path
+from bela.campaign import open_campaign
+from bela.web import serve
+stored = open_campaign(Path(sys.argv[1]), background=True)
+serve(stored, token=None, open_browser=False, **json.loads(sys.argv[2]))
+"""
+
+
+@contextmanager
+def serving(folder: Path, port: int, **options: Any) -> Iterator[str]:
+    """Serve a campaign in a process of its own; yield its address."""
+    command = [sys.executable, "-c", PROGRAM, str(folder), json.dumps({"port": port} | options)]
+    server = subprocess.Popen(command, env=os.environ | ONE_THREAD, stdout=subprocess.DEVNULL)
+    try:
+        url = f"http://localhost:{port}/"
+        while server.poll() is None:
+            try:
+                state_of(url)
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield url
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def state_of(url: str) -> Mapping[str, Any]:
+    """Return where a campaign stands."""
+    with urllib.request.urlopen(f"{url}api/state", timeout=30) as answer:  # noqa: S310
+        state: Mapping[str, Any] = json.load(answer)
+    return state
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Yield a browser."""
+    from playwright.sync_api import sync_playwright
+
+    path = next((found for name in ("chromium", "google-chrome") if (found := shutil.which(name))), None)
+    if path is None:
+        sys.exit("there is no Chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def pictures_file(path: Path, name: str, n_rows: int | None) -> np.ndarray:
+    """Write a dataset of images as a file of arrays; return what each is."""
+    from bela.datasets import load_dataset
+
+    dataset = load_dataset(name)
+    images = dataset.images[:n_rows]
+    np.savez(path, image=(images * (255 / images.max())).astype(np.uint8))
+    return np.asarray(dataset.y)[:n_rows]

@@ -1,0 +1,180 @@
+"""Take the pictures of the labelling page that docs/page.md shows.
+
+    python benchmarks/screenshots.py [--rows 10000] [--to docs/page]
+
+A campaign on the first rows of Fashion-MNIST, answered by the truth up to a point, and one on a few texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from _browser import chromium, pictures_file, serving
+from bela.campaign import create_campaign
+
+CLOTHES = ["T-shirt", "Trousers", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+SENTENCES = {
+    "sport": ["The match ended in a draw after a late goal.", "The coach praised the young goalkeeper.",
+              "המשחק הסתיים בתיקו אחרי שער מאוחר."],
+    "travel": ["The train to the coast runs every hour.", "We stayed in a small hotel by the harbour.",
+               "הרכבת לחוף יוצאת בכל שעה, והמוזיאון סגור בימי שני."],
+    "cooking": ["Add the onions and let them brown slowly.", "The bread needs two hours to rise.",
+                "הוסיפו את הבצל ותנו לו להשחים לאט."],
+}  # fmt: skip
+
+
+def answer(stored: Any, names: list[str], n: int, people: list[str]) -> None:
+    """Answer n questions by the truth, some of them twice and not always alike."""
+    rng = random.Random(0)  # noqa: S311
+    campaign = stored.campaign
+    done = 0
+    while done < n and campaign.stop_reason is None:
+        for question in campaign.ask(10):
+            first, second = rng.sample(people, 2)
+            campaign.tell(question.id, names[question.row], by=first)
+            if rng.random() < 0.2:
+                differs = rng.random() < 0.08
+                campaign.opine(question.id, rng.choice(CLOTHES) if differs else names[question.row], by=second)
+            done += 1
+
+
+def make_clothes(folder: Path, n_rows: int, n_answers: int, target: float) -> Path:
+    """Create a campaign on pictures of clothes, and answer some of it."""
+    data, campaign = folder / "clothes.npz", folder / "clothes.bela"
+    codes = pictures_file(data, "fashion-mnist", n_rows)
+    names = [CLOTHES[code] for code in codes]
+    with create_campaign(data, campaign, classes=CLOTHES, target=target) as stored:
+        answer(stored, names, n_answers, ["Ada", "Bo", "Cleo"])
+    np.save(folder / "codes.npy", codes)
+    return campaign
+
+
+def make_texts(folder: Path) -> Path:
+    """Create a campaign on texts, some of them from right to left, some long."""
+    rng = random.Random(2)  # noqa: S311
+    data, campaign = folder / "letters.csv", folder / "letters.bela"
+    with data.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", "source", "year"])
+        for i in range(300):
+            *latin, hebrew = SENTENCES[rng.choice(list(SENTENCES))]
+            text = f"{hebrew} {hebrew}" if i % 3 else " ".join(rng.choices(latin, k=rng.choice([2, 4, 8])))
+            writer.writerow([f"letter-{i:03d}", text, rng.choice(["news", "forum", "letter"]), rng.randint(1990, 2025)])
+    create_campaign(data, campaign, id_column="id", classes=list(SENTENCES), target=0.9).close()
+    return campaign
+
+
+class Camera:
+    """Takes pictures of a page."""
+
+    def __init__(self, browser: Any, url: str, to: Path) -> None:
+        self._browser, self._url, self._to = browser, url, to
+        self.page: Any = None
+
+    def open(self, route: str = "", **options: Any) -> Any:
+        """Open a page of its own as Ada, and wait for what is slow."""
+        context = self._browser.new_context(**({"viewport": DESKTOP} | options))
+        context.add_init_script("if (location.host) localStorage.setItem('bela.name', '\"Ada\"')")
+        self.page = context.new_page()
+        self.page.goto(f"{self._url}#/{route}")
+        self.page.wait_for_selector("main h1, .reached", timeout=60_000)
+        self.settle(3000)
+        return self.page
+
+    def settle(self, milliseconds: int = 800) -> None:
+        """Wait for charts and pictures."""
+        self.page.wait_for_timeout(milliseconds)
+
+    def take(self, name: str) -> None:
+        """Keep the picture."""
+        self.page.screenshot(path=self._to / f"{name}.png")
+        print(f"{self._to / name}.png", flush=True)
+
+
+def clothes(camera: Camera) -> None:
+    """Take the pictures of answering, the grid, and what has come of it."""
+    camera.open()
+    camera.take("answer")
+    camera.page.keyboard.press("h")
+    camera.settle()
+    camera.take("keys")
+    camera.page.keyboard.press("Escape")
+    camera.page.keyboard.press("g")
+    camera.page.wait_for_selector(".tile img")
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "3"):
+        camera.page.keyboard.press(key)
+    camera.settle(1500)
+    camera.take("grid")
+    camera.open(color_scheme="dark")
+    camera.take("answer-dark")
+    camera.open("tree")
+    camera.take("leaves")
+    camera.page.locator("tbody a").nth(2).click()
+    camera.page.wait_for_selector(".tile img")
+    camera.page.keyboard.press("ArrowRight")
+    camera.settle(1200)
+    camera.take("gallery")
+    camera.open("classes")
+    camera.page.evaluate("document.querySelector('main').scrollTo(0, 9999)")
+    camera.settle()
+    camera.take("classes")
+    camera.open("people", color_scheme="dark")
+    camera.take("people")
+    camera.open(viewport=PHONE, device_scale_factor=2, is_mobile=True, has_touch=True)
+    camera.take("phone")
+    camera.page.tap("text=Grid")
+    camera.page.wait_for_selector(".tile img")
+    camera.settle()
+    camera.take("phone-grid")
+
+
+def reach(camera: Camera, codes: np.ndarray) -> None:
+    """Answer to the target by keyboard, and take the picture of that."""
+    page = camera.open()
+    keys = dict(zip(CLOTHES, "123456789abc", strict=False))
+    while page.locator(".reached").count() == 0:
+        title = page.text_content("h1")
+        if not title.startswith("Row "):
+            page.wait_for_timeout(100)
+            continue
+        page.keyboard.press(keys[CLOTHES[codes[int(title.split()[-1])]]])
+        page.wait_for_function("(t) => document.querySelector('h1').textContent !== t", arg=title)
+    camera.settle(3000)
+    camera.take("reached")
+
+
+def main() -> None:
+    """Make the campaigns and take all pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--answers", type=int, default=420)
+    parser.add_argument("--target", type=float, default=0.8)
+    parser.add_argument("--to", type=Path, default=Path("docs/page"))
+    parser.add_argument("--port", type=int, default=8791)
+    arguments = parser.parse_args()
+    arguments.to.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary, chromium() as browser:
+        folder = Path(temporary)
+        texts = make_texts(folder)
+        with serving(texts, arguments.port) as url:
+            camera = Camera(browser, url, arguments.to)
+            camera.open()
+            camera.take("text")
+        campaign = make_clothes(folder, arguments.rows, arguments.answers, arguments.target)
+        with serving(campaign, arguments.port + 1, team=True, lease_seconds=5.0) as url:
+            camera = Camera(browser, url, arguments.to)
+            clothes(camera)
+            reach(camera, np.load(folder / "codes.npy"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""A whole campaign in a real browser, by keyboard alone, to its target and its export."""
+
+import csv
+
+
+def test_whole_campaign_by_keyboard(desk, serve, tmp_path):
+    """From a first class that has no name yet to a file of labels of which as many are right as was promised."""
+    server = serve("whole", target=0.9)
+    ada = desk(server.url)
+    known: set[str] = set()
+    while (row := ada.row_or_end) is not None:
+        label = ada.truth[row]
+        if label in known:
+            ada.page.keyboard.press(label)
+        else:
+            ada.page.keyboard.press("+")
+            ada.page.keyboard.type(label)
+            ada.page.keyboard.press("Enter")
+            known.add(label)
+        ada.wait("(name) => document.querySelector('h1').textContent !== name", f"Row {row}")
+    state = server.get("state")
+    assert state["stop_reason"] == "target"
+    assert state["lower"] >= 0.9
+    assert ada.page.locator(".reached").text_content().startswith("Target reached")
+    times = sorted(ada.page.evaluate("performance.getEntriesByName('bela:next-row').map((entry) => entry.duration)"))
+    assert times[len(times) // 2] < 50
+
+    ada.page.get_by_role("link", name="Export the labels").press("Enter")
+    with ada.page.expect_download() as download:
+        ada.page.get_by_role("button", name="CSV").press("Enter")
+    file = tmp_path / "labels.csv"
+    download.value.save_as(file)
+    with file.open(newline="", encoding="utf-8") as lines:
+        labels = [line["label"] for line in csv.DictReader(lines)]
+    right = sum(label == true for label, true in zip(labels, ada.truth, strict=True))
+    assert right >= state["lower"] * len(labels)

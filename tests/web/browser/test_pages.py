@@ -1,0 +1,123 @@
+"""The pages beside answering: leaves, classes, people, export, guidelines; light and dark, and for everybody."""
+
+import pytest
+
+PAGES = ["", "tree", "classes", "people", "report"]
+
+
+def axe() -> str:
+    """The checks of accessibility that axe-playwright-python carries."""
+    module = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python is not installed")
+    return module.AXE_FILE_PATH.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(desk, team, scheme):
+    """Every page can be used by those who cannot see it, or see little."""
+    checks = axe()
+    somebody = desk(team.url, "Rae", color_scheme=scheme)
+    serious = {}
+    for page in PAGES:
+        somebody.page.evaluate("(page) => (location.hash = `#/${page}`)", page)
+        somebody.wait("(page) => document.body.dataset.page === (page || 'answer')", page)
+        somebody.page.wait_for_timeout(400)
+        somebody.page.evaluate(checks)
+        rules = "{ runOnly: ['color-contrast'] }" if scheme == "dark" else "{}"  # the rest is the same in the dark
+        found = somebody.page.evaluate(f"axe.run({{ exclude: ['.js-plotly-plot'] }}, {rules})")
+        for violation in found["violations"]:
+            if violation["impact"] in ("serious", "critical"):
+                serious[page, violation["id"]] = [node["html"][:200] for node in violation["nodes"]][:3]
+    assert serious == {}
+
+
+def test_leaf_opens_as_a_gallery_and_labels_are_fixed_there(desk, team):
+    """A leaf's rows are shown with their labels; another label is kept, and undo takes it back."""
+    sue = desk(team.url, "Sue")
+    sue.page.click("nav >> text=Leaves")
+    sue.page.locator(".treemap svg").first.wait_for()
+    sue.page.locator("tbody a").first.click()
+    tile = sue.page.locator(".tile").first
+    tile.locator("img").wait_for()
+    row = int(tile.get_attribute("aria-label").split(":")[0].removeprefix("Row "))
+    before = team.get(f"rows/{row}")["label"]
+    after = "8" if before != "8" else "3"
+    sue.page.keyboard.press("ArrowRight")
+    sue.page.keyboard.press(after)
+    sue.toast(f"is {after} now")
+    found = team.get(f"rows/{row}")
+    assert (found["label"], found["source"]) == (after, "corrected")
+    sue.page.keyboard.press("Backspace")
+    sue.toast("as it was before")
+    assert team.get(f"rows/{row}")["source"] == "inferred"
+
+
+def test_classes_are_added_renamed_and_merged(desk, team):
+    """Changes of the classes are there for everybody, and their keys go with them."""
+    tom = desk(team.url, "Tom")
+    tom.page.click("nav >> text=Classes")
+    tom.page.get_by_role("button", name="New class").click()
+    tom.page.keyboard.type("smudge <i>")
+    tom.page.keyboard.press("Enter")
+    tom.page.get_by_role("rowheader", name="smudge <i>").wait_for()
+    tom.page.get_by_role("button", name="Rename smudge <i>").click()
+    tom.page.keyboard.type("smear")
+    tom.page.keyboard.press("Enter")
+    tom.page.get_by_role("rowheader", name="smear").wait_for()
+    tom.page.get_by_role("button", name="Merge smear into another class").click()
+    tom.page.keyboard.type("7")
+    tom.page.keyboard.press("Enter")
+    tom.page.get_by_role("button", name="Merge", exact=True).last.click()
+    tom.toast("is part of 7 now")
+    assert {one["label"] for one in team.get("classes")["classes"]} == {str(digit) for digit in range(10)}
+
+
+def test_guidelines_are_written_and_shown_as_text_and_nothing_else(desk, team):
+    """Markdown is shown; whatever looks like HTML stays text, and no script runs."""
+    una = desk(team.url, "Una")
+    una.page.click("#guidelines")
+    una.page.get_by_role("button", name="Edit").click()
+    una.page.fill("textarea", "# Sevens\n\nA **crossed** one is a 7. <img src=x onerror=alert(1)>")
+    una.page.get_by_role("button", name="Save").click()
+    una.page.get_by_role("heading", name="Sevens").wait_for()
+    assert una.page.locator("dialog strong").text_content() == "crossed"
+    assert una.page.locator("dialog img").count() == 0
+    assert "onerror" in una.page.locator("dialog .markdown").text_content()
+
+
+def test_people_who_differ_settle_it(desk, team):
+    """Two people who see a row differently are shown, and what somebody says then is what counts."""
+    vic = desk(team.url, "Vic")
+    question = int(vic.page.evaluate("sessionStorage.getItem('bela.shown')"))
+    row = vic.answer()
+    vic.settle()
+    other = "8" if vic.truth[row] != "8" else "3"
+    said = {"by": "Yan", "answers": [{"question": question, "label": other}]}
+    assert vic.page.request.post(f"{team.url}api/answers", data=said).ok
+    team.answers_of("Vic", 1)
+    vic.page.click("nav >> text=People")
+    vic.page.get_by_role("rowheader", name="Vic").wait_for()
+    vic.page.get_by_role("heading", name="1 row seen differently").wait_for()
+    vic.page.get_by_role("button", name=other, exact=True).click()
+    vic.toast("is settled")
+    assert team.get(f"rows/{row}")["label"] == other
+    vic.page.get_by_role("button", name="Undo").click()
+    vic.page.get_by_role("heading", name="1 row seen differently").wait_for()
+    assert team.get(f"rows/{row}")["label"] == vic.truth[row]
+
+
+def test_dark_is_remembered(desk, team):
+    """A page that was made dark is dark the next time."""
+    wim = desk(team.url, "Wim", color_scheme="light")
+    light = wim.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    wim.page.click("#theme")
+    dark = wim.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark != light
+    wim.page.reload()
+    assert wim.page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+
+def test_explanation_in_plain_words(desk, team):
+    """The number is explained where it stands."""
+    xan = desk(team.url, "Xan")
+    xan.page.get_by_role("button", name="What does this mean?").click()
+    xan.page.get_by_text("what you would have answered yourself").wait_for()
