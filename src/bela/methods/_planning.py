@@ -11,7 +11,7 @@ from bela.bounds import ErrorBets, draws_needed, level_reached, likely_shares, n
 from bela.methods._revision import Revision
 from bela.records import FloatArray, Forecast, Role
 
-SPEND_AGAIN = 1.9  # a later revision is certified when it has so many times the training answers of the last that was
+SPEND_AGAIN = 1.4  # a later revision is certified when it has so many times the training answers of the last that was
 _USUAL_SLOPE = 0.35  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
 _STEPS = 8  # certified revisions to look ahead
 _QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of what the error may be
