@@ -40,11 +40,16 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A row that a method wants asked, and the role that its answer will have."""
+    """A row that a method wants asked, and the role that its answer will have.
+
+    `revision` says how many revisions there were, `weights` how the row was drawn, where it was: they are written down
+    with the question, so that a replay need not compute them again, and comes to the same in later versions.
+    """
 
     row: int
     role: Role
-    revision: int = 0  # how many revisions there were
+    revision: int = 0
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

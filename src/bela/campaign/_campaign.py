@@ -12,7 +12,7 @@ import numpy as np
 from bela._labels import LabelCodes, is_missing
 from bela.campaign._deeds import Answered, Skipped
 from bela.campaign._leaf_shares import leaf_shares
-from bela.campaign._state import State, is_revising
+from bela.campaign._state import State, as_plain, is_revising
 from bela.errors import BelaError, JournalError, LabelError, OracleError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import answers_of, make_oracle
@@ -175,7 +175,7 @@ class Campaign:
             now = self.method.n_revisions, is_revising(self.method)
             exhausted = not proposals and not self._state.open and not now[1]
             if proposals or now != before or exhausted != self._state.exhausted:
-                asked = [[proposal.row, str(proposal.role), proposal.revision] for proposal in proposals]
+                asked = [as_plain(proposal) for proposal in proposals]
                 self._due.append(("asked", {"n": wanted, "questions": asked, "revisions": now[0]}))
             self._state.exhausted = exhausted
             opened = self._state.open_questions(proposals)

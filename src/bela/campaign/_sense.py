@@ -39,12 +39,17 @@ def _is_share(value: Any, n_rows: int) -> bool:
 def _are_questions(value: Any, n_rows: int) -> bool:
     return isinstance(value, list) and all(
         isinstance(question, list)
-        and len(question) == 3
+        and len(question) in (3, 4)
         and _is_row(question[0], n_rows)
         and question[1] in tuple(Role)
         and _is_count(question[2], n_rows)
+        and (len(question) == 3 or _are_weights(question[3]))
         for question in value
     )
+
+
+def _are_weights(value: Any) -> bool:
+    return isinstance(value, list) and all(type(weight) in (int, float) and 0 < weight < math.inf for weight in value)
 
 
 _SENSIBLE: dict[str, Callable[[Any, int], bool]] = {

@@ -141,7 +141,7 @@ class State:
         return questions
 
     def _repeat(self, n: int, questions: list[list[Any]], revisions: int) -> None:
-        proposals = [Proposal(row=row, role=Role(role), revision=revision) for row, role, revision in questions]
+        proposals = [from_plain(*question) for question in questions]
         self.method.repeat(n, proposals, revisions)
         self.open_questions(proposals)
         self.exhausted = not self.open and not is_revising(self.method)
@@ -277,6 +277,17 @@ class State:
         """Return those rows that the method knows of, and what they were asked for."""
         known = [row for row in rows if row in self.asked or row in self.given]
         return known, [self._role(row) for row in known]
+
+
+def as_plain(proposal: Proposal) -> list[Any]:
+    """Return a proposal as it is written down."""
+    plain = [proposal.row, str(proposal.role), proposal.revision]
+    return [*plain, list(proposal.weights)] if proposal.weights else plain
+
+
+def from_plain(row: int, role: str, revision: int, weights: Sequence[float] = ()) -> Proposal:
+    """Return a proposal that was written down."""
+    return Proposal(row=row, role=Role(role), revision=revision, weights=tuple(weights))
 
 
 def is_revising(method: Any) -> TypeGuard[Revising]:

@@ -223,7 +223,8 @@ class Bela:
     def repeat(self, n: int, proposals: Sequence[Proposal], n_revisions: int) -> None:
         for proposal in proposals:
             self._revise_if_due(proposal.revision)
-            again = self._next_bounds() if proposal.role is Role.BOUNDS else self._next_training()
+            bounds = proposal.role is Role.BOUNDS
+            again = self._next_bounds(proposal.weights) if bounds else self._next_training()
             if again != proposal:
                 raise ReplayError(proposal, again)
             self._open[proposal.row] = proposal.role
@@ -435,17 +436,22 @@ class Bela:
         start = self._starts[index]
         return Replay(index, self._revisions, self._log, self._alphas[index], aim=self._allowed, start=start)
 
-    def _next_bounds(self) -> Proposal | None:
-        """Draw a row for the bound."""
-        replay = self._replay()
+    def _next_bounds(self, recorded: Sequence[float] = ()) -> Proposal | None:
+        """Draw a row for the bound, with the weights that were recorded or else with those that suit best."""
         if self._pool is None or not self._pool.left.any():
             return None
-        weights = np.ones(N_BINS) if replay is None else replay.weights()
+        if recorded:
+            weights = np.array(recorded, dtype=float)
+        else:
+            replay = self._replay()
+            weights = np.ones(N_BINS) if replay is None else replay.weights()
+        if len(weights) != N_BINS:
+            raise ReplayError(f"draws from {len(weights)} bins", f"{N_BINS} bins")
         row = self._pool.draw(weights, self._draws_rng)
         self._drawn[row] = True
         self._representative[row] = 1.0 / float(weights[self._revisions[self._pool_of].bin[row]])
         self._log.append(Draw(row, self._pool_of, weights))
-        return Proposal(row=row, role=Role.BOUNDS, revision=self.n_revisions)
+        return Proposal(row=row, role=Role.BOUNDS, revision=self.n_revisions, weights=tuple(weights.tolist()))
 
     def _best(self) -> tuple[Revision | None, float]:
         """Return the revision with the best certificate, and the rows that it certifies right."""
@@ -463,10 +469,8 @@ class Bela:
         return best, most
 
     def _start_over(self) -> None:
-        """An answer was changed or taken back: replay all certificates."""
+        """An answer was changed or taken back: replay all certificates, as soon as somebody asks for one."""
         self._replays = {index: self._begin_replay(index) for index in self._replays}
-        for replay in self._replays.values():
-            replay.advance(self._known, self._declined)
         self._plan = None
 
     # ---------------------------------------------------------------------------------------- division of effort
