@@ -76,8 +76,8 @@ def test_reading_gives_back_what_was_written(tmp_path: Path, compressed: bool) -
         (idx_bytes(np.zeros((2, 2, 2)))[:9], "cut short"),
         (idx_bytes(np.zeros((2, 2, 2)))[:-1], "cut short"),
         (idx_bytes(np.zeros((2, 2, 2))) + b"\0", "longer"),
-        (gzip.compress(idx_bytes(np.zeros((2, 2, 2))))[:-9], "cut short"),
-        (gzip.compress(idx_bytes(np.arange(800).reshape(2, 20, 20) % 251))[:40], "cut short"),
+        (gzip.compress(idx_bytes(np.zeros((2, 2, 2))), mtime=0)[:-9], "cut short"),
+        (gzip.compress(idx_bytes(np.arange(800).reshape(2, 20, 20) % 251), mtime=0)[:40], "cut short"),
     ],
 )
 def test_a_damaged_file_is_told_in_one_sentence(tmp_path: Path, content: bytes, says: str) -> None:
