@@ -176,13 +176,13 @@ def do(life: Life, kind: str, *how: Any) -> None:
     elif kind == "restart":
         life.restart()
     elif kind == "ask":
-        campaign.ask(how[0])
+        campaign.ask(how[0], wait=life.gate.is_open)
     elif kind == "answer":  # rightly
-        for question in campaign.ask(how[0]):
+        for question in campaign.ask(how[0], wait=life.gate.is_open):
             campaign.tell(question.id, life.y[question.row], by=how[1])
     elif kind in ("tell", "skip"):
         place, label, by = how
-        questions = campaign.open_questions or campaign.ask()
+        questions = campaign.open_questions or campaign.ask(wait=life.gate.is_open)
         if questions:
             question = questions[place % len(questions)]
             if kind == "tell":

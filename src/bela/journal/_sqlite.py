@@ -250,8 +250,13 @@ class SQLiteJournal:
         except sqlite3.ProgrammingError:
             raise JournalError(f"{self.path} is closed: open it again") from None
         except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says at which step
+            if code == sqlite3.SQLITE_FULL:
                 raise JournalError(f"there is no room on the disk for {self.path}: make some") from None
+            if code == sqlite3.SQLITE_IOERR:
+                raise JournalError(
+                    f"{self.path} cannot be read or written: the disk is full, failing or gone"
+                ) from None
             raise JournalError(f"{self.path} cannot be read or written: {error}") from None
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise JournalError(f"{self.path} is damaged, restore it from a copy: {error}") from None
