@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
+from fastapi.responses import Response
 
 from bela.errors import QuestionError
-from bela.web._context import Service
+from bela.web._context import Service, ready
 from bela.web._errors import Conflict
 from bela.web._models import (
     AnswersIn,
@@ -42,22 +43,24 @@ def question_json(asked: Asked) -> dict[str, Any]:
 
 
 @router.post("/lease", response_model=LeaseOut)
-def post_lease(body: LeaseIn, service: Service) -> dict[str, Any]:
+def post_lease(body: LeaseIn, service: Service) -> Response:
     """Hand out questions that nobody else gets for a while."""
     questions = service.lease(body.by, body.n, grid=body.grid)
-    return {"questions": [question_json(asked) for asked in questions], "lease_seconds": service.lease_seconds}
+    return ready({"questions": [question_json(asked) for asked in questions], "lease_seconds": service.lease_seconds})
 
 
 @router.post("/answers", response_model=AnswersOut)
-def post_answers(body: AnswersIn, service: Service) -> dict[str, Any]:
+def post_answers(body: AnswersIn, service: Service) -> Response:
     """Take in answers; those that are accepted are on disk."""
     said = [Said(question=answer.question, label=answer.label, second=answer.second) for answer in body.answers]
     accepted, refused = service.answer(body.by, said)
-    return {
-        "accepted": accepted,
-        "refused": [{"question": question, "message": message} for question, message in refused],
-        "state": service.state(),
-    }
+    return ready(
+        {
+            "accepted": accepted,
+            "refused": [{"question": question, "message": message} for question, message in refused],
+            "state": service.state(),
+        }
+    )
 
 
 @router.post("/release", status_code=204)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
-from bela.web._context import Here, Service
+from bela.web._context import Here, Service, ready
 from bela.web._models import StateOut
 
 router = APIRouter(tags=["state"])
 
 
 @router.get("/state", response_model=StateOut)
-def get_state(service: Service) -> dict[str, Any]:
+def get_state(service: Service) -> Response:
     """Say where the campaign stands."""
-    return service.state()
+    return ready(service.state())
 
 
 @router.get("/events", response_class=StreamingResponse)

@@ -82,6 +82,5 @@ class RowView:
         if isinstance(plain, int) and not isinstance(plain, bool) and abs(plain) > 2**53:
             return str(plain)  # a browser's numbers are not that exact
         if isinstance(plain, str):
-            plain = plain.encode("utf-8", "replace").decode()
             return plain if len(plain) <= longest else f"{plain[:longest]}…"
         return plain

@@ -107,7 +107,8 @@ def _listen(host: str, port: int | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     last: OSError | None = None
     for wanted in [port] if port is not None else [*range(DEFAULT_PORT, DEFAULT_PORT + _TRIED), 0]:
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        # With the protocol named, asyncio sends small answers at once; else they may wait for 40 ms.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name != "nt":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
