@@ -62,7 +62,7 @@ os._exit(9)
 """
     path = tmp_path / "journal.sqlite"
     assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == 9
-    assert path.with_name("journal.sqlite-wal").stat().st_size > 0
+    assert path.with_name("journal.sqlite-wal").stat().st_size > 0  # killed, so nobody has tidied up
     assert numbers(path, read_only=True) == list(range(1, 26))
     assert numbers(path) == list(range(1, 26))
 
@@ -238,6 +238,17 @@ def test_a_note_that_lags_behind_is_brought_up_to_date(path: Path) -> None:
         assert head.read_bytes() == content
         assert numbers(path) == list(range(1, 12))
         assert head.read_bytes()[: len(new)] == new
+
+
+def test_where_there_can_be_no_log(path: Path) -> None:
+    """On a file system that cannot do with a log, a journal is written without one; it can be read and written."""
+    change(path, "PRAGMA journal_mode = DELETE")
+    journal = SQLiteJournal(path)
+    assert journal._db.execute("PRAGMA synchronous").fetchone() == (3,)  # the name of the old journal is gone for good
+    journal.append([("undone", {})])
+    assert numbers(path, read_only=True) == list(range(1, 12))
+    journal.close()
+    assert numbers(path) == list(range(1, 12))
 
 
 def test_names_with_odd_characters(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ class SQLiteJournal:
     def _begin(self) -> None:
         db = self._db
         db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
+        self._write_through()
         db.execute("BEGIN IMMEDIATE")
         db.execute(_TABLES)
         db.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -183,10 +183,14 @@ class SQLiteJournal:
         if version < SCHEMA:
             self._migrate(version)
         if not self._read_only:
-            if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                raise JournalError(f"{self.path} is damaged (its head says that it has no log): restore it from a copy")
-            db.execute("PRAGMA synchronous = FULL")
-            db.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
+            self._write_through()
+
+    def _write_through(self) -> None:
+        """Have everything on disk when it is committed."""
+        # Some file systems of networks cannot do with a log; without one it takes a little more to be safe.
+        (mode,) = self._db.execute("PRAGMA journal_mode").fetchone()
+        self._db.execute(f"PRAGMA synchronous = {'FULL' if mode == 'wal' else 'EXTRA'}")
+        self._db.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
 
     def _check_whole(self, noted: tuple[int, bytes] | None) -> None:
         """Make sure that the file is sound, and that it has what was noted when it was last written to."""
