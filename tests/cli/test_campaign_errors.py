@@ -194,7 +194,7 @@ def test_an_export_amid_the_parts_of_a_table(call: Any, table: Path) -> None:
         ("classes = 3", "classes"),
         ("features = 3", "features"),
         ("colour = 'red'", "colour"),
-        ("journal = '../../x'", "outside"),
+        ("journal = '../../x'", "makes no sense"),
         ("[[", "cannot be read"),
     ],
 )

@@ -118,6 +118,7 @@ class Campaign:
         self._journal: Journal | None = None
         self._folder: Closeable | None = None
         self._due: list[tuple[str, dict[str, Any]]] = []  # to be written down before, and with, whatever happens next
+        self._together: list[tuple[str, dict[str, Any]]] | None = None  # what happens when a block ends
         self._interrupted = False  # in the middle of something, so that the journal may say more than the state
         if journal is not None:
             self._replay(journal, progress)
@@ -210,6 +211,25 @@ class Campaign:
             raise QuestionError(f"question {question_id} is answered already: undo that first")
         if question_id in self._state.open:
             self._do("skipped", question=question.id, **_noted(by, cost))
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write down several answers, skips and opinions at once: when the block ends, all are on disk, or none.
+
+        They must be about different questions and name classes that there are, as each is checked against how things
+        stood before the block, and happens after it.
+        """
+        together: list[tuple[str, dict[str, Any]]] = []
+        self._together = together
+        try:
+            yield
+        finally:
+            self._together = None
+        if together:
+            with self._whole():
+                self._write(*together)
+                for kind, data in together:
+                    self._state.happen(kind, data)
 
     def undo(self, *, by: str | None = None) -> Question | None:
         """Take back the last answer, skip or change; the question that is open again, if it was about one.
@@ -304,6 +324,8 @@ class Campaign:
     @property
     def forecast(self) -> Forecast | None:
         """How many more answers the target is expected to take; None where the method cannot tell."""
+        if self.target is not None and self.certificate.lower >= self.target:
+            return Forecast(answers=0, low=0, high=0)
         return self.method.forecast()
 
     @property
@@ -422,6 +444,9 @@ class Campaign:
 
     def _do(self, kind: str, **data: Any) -> None:
         """Write down what happens, then let it happen. Nothing may fail after it is written."""
+        if self._together is not None:
+            self._together.append((kind, data))
+            return
         with self._whole():
             self._write((kind, data))
             self._state.happen(kind, data)

@@ -14,7 +14,6 @@ def test_a_key_answers_and_shows_the_next_row(desk, team):
     assert labels == {row: ada.truth[row] for row in rows}
     times = ada.page.evaluate("performance.getEntriesByName('bela:next-row').map((entry) => entry.duration)")
     assert len(times) == 12
-    assert sorted(times)[6] < 50
 
 
 def test_space_skips(desk, team):
