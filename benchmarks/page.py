@@ -50,7 +50,7 @@ def report(name: str, times: list[float]) -> None:
     if times:
         p50, p95, most = np.quantile(times, [0.5, 0.95, 1.0])
         verdict = "within" if p95 < BAR else "above"
-        print(f"{name}: {len(times)} rows, median {p50:.0f} ms, p95 {p95:.0f} ms, most {most:.0f} ms: {verdict} the bar")
+        print(f"{name}: {len(times)} rows, median {p50:.0f} ms, p95 {p95:.0f} ms, most {most:.0f} ms: {verdict} bar")
 
 
 def main() -> None:
