@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bela.campaign import StoredCampaign, open_campaign
-from bela.errors import LabelError, QuestionError
+from bela.campaign import StoredCampaign, open_campaign, opinions
+from bela.errors import JournalError, LabelError, QuestionError
 from bela.web import Asked, LabelService, Said
 
 
@@ -24,8 +26,8 @@ def rows(asked: list[Asked]) -> set[int]:
 def say(service: LabelService, by: str, asked: list[Asked]) -> None:
     """Answer with the truth."""
     said = [Said(question=one.id, label=kind_of(one.shown.row), second=one.second) for one in asked]
-    accepted, refused = service.answer(by, said)
-    assert (accepted, refused) == ([one.id for one in asked], [])
+    ticket = service.answer(by, said)
+    assert (ticket.accepted, ticket.refused) == ([one.id for one in asked], [])
 
 
 def lease(service: LabelService, by: str, n: int = 1) -> list[Asked]:
@@ -76,8 +78,7 @@ def test_an_answer_after_the_lease_is_an_answer(service: LabelService, clock: An
     clock.seconds += 100
     assert rows(service.lease("Bob", 5)) >= {asked.shown.row}
     say(service, "Ann", [asked])
-    accepted, refused = service.answer("Bob", [Said(question=asked.id, label="bird")])
-    assert (accepted, refused) == ([asked.id], [])
+    assert service.answer("Bob", [Said(question=asked.id, label="bird")]).accepted == [asked.id]
     assert service.stored.campaign.answer(asked.shown.row) == kind_of(asked.shown.row)
 
 
@@ -88,20 +89,22 @@ def test_the_same_answer_twice_is_harmless_and_another_is_refused(service: Label
     before = service.stored.journal.n_events
     say(service, "Ann", asked)
     assert service.stored.journal.n_events == before
-    accepted, [(question, message)] = service.answer("Ann", [Said(question=asked[0].id, label="bird")])
-    assert (accepted, question) == ([], asked[0].id)
+    ticket = service.answer("Ann", [Said(question=asked[0].id, label="bird")])
+    [(question, message)] = ticket.refused
+    assert (ticket.accepted, question) == ([], asked[0].id)
     assert "was answered with" in message
 
 
 def test_bad_answers_are_refused_one_by_one(service: LabelService) -> None:
     """The others of the same batch are taken in."""
     one, other = service.lease("Ann", 2)
-    accepted, refused = service.answer(
+    ticket = service.answer(
         "Ann",
         [Said(question=one.id, label="cat"), Said(question=12345, label="cat"), Said(question=other.id, label=7)],
     )
-    assert accepted == [one.id]
-    assert [question for question, _ in refused] == [12345, other.id]
+    assert ticket.accepted == [one.id]
+    assert [question for question, _ in ticket.refused] == [12345, other.id]
+    assert ticket.state["answers"] == 1
 
 
 def test_skipping_needs_the_question(service: LabelService, clock: Any) -> None:
@@ -109,9 +112,9 @@ def test_skipping_needs_the_question(service: LabelService, clock: Any) -> None:
     [asked] = service.lease("Ann", 1)
     clock.seconds += 100
     service.lease("Bob", 5)
-    assert service.answer("Ann", [Said(question=asked.id, label=None)])[0] == []
+    assert service.answer("Ann", [Said(question=asked.id, label=None)]).accepted == []
     say(service, "Bob", [asked])
-    assert service.answer("Ann", [Said(question=asked.id, label=None)])[0] == [asked.id]
+    assert service.answer("Ann", [Said(question=asked.id, label=None)]).accepted == [asked.id]
     assert service.stored.campaign.n_skipped == 0
 
 
@@ -248,7 +251,7 @@ def test_labels_typed_as_text_get_the_type_of_the_others(service: LabelService) 
     one, two, three = service.lease("Ann", 3)
     service.answer("Ann", [Said(question=one.id, label=1), Said(question=two.id, label="12")])
     assert service.stored.campaign.classes == (1, 12)
-    assert service.answer("Ann", [Said(question=three.id, label="cat")])[0] == []
+    assert service.answer("Ann", [Said(question=three.id, label="cat")]).accepted == []
     with pytest.raises(LabelError):
         service.relabel("Ann", 5, "cat")
 
@@ -262,3 +265,48 @@ def test_listeners_hear_of_changes(service: LabelService) -> None:
     stop()
     say(service, "Ann", service.lease("Ann", 1))
     assert len(heard) == 1
+
+
+def test_answers_at_the_same_time_are_written_together(service: LabelService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """People who wait for the disk wait for it once; what depends on another answer comes after it all the same."""
+    say(service, "Zoe", service.lease("Zoe", 2))  # both classes are there
+    service.relabel("Zoe", 0, "cat")
+    service.relabel("Zoe", 1, "dog")
+    people = [f"person {i}" for i in range(8)]
+    asked = {by: service.lease(by, 1) for by in people}
+    shared = asked[people[0]][0]
+    written: list[int] = []
+    append = service.stored.journal.append
+    monkeypatch.setattr(service.stored.journal, "append", lambda events: written.append(len(events)) or append(events))
+    with service.lock:  # they all come while somebody else is at it
+        workers = [threading.Thread(target=say, args=(service, by, asked[by])) for by in people]
+        late = threading.Thread(target=service.answer, args=("late", [Said(question=shared.id, label="dog")]))
+        for worker in [*workers, late]:
+            worker.start()
+            while len(service._intake._queue) <= [*workers, late].index(worker):  # so that the order is known
+                time.sleep(0.001)
+    for worker in [*workers, late]:
+        worker.join()
+    assert written == [8, 1]
+    assert service.stored.campaign.n_asked == 10
+    [found] = [found for found in opinions(service.stored.campaign) if found.question == shared.id]
+    assert list(found.said) == [people[0], "late"]
+
+
+def test_what_cannot_be_written_down_is_taken_in_by_nobody(
+    service: LabelService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk: the answer is not there, its question is still theirs, and it can be given again."""
+    asked = service.lease("Ann", 2)
+
+    def refuse(_: object) -> None:
+        raise JournalError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service.stored.journal, "append", refuse)
+        with pytest.raises(JournalError):
+            say(service, "Ann", asked)
+    assert service.stored.campaign.n_asked == 0
+    assert rows(service.lease("Ann", 2)) == rows(asked)
+    say(service, "Ann", asked)
+    assert service.stored.campaign.n_asked == 2

@@ -1,7 +1,8 @@
 """The labelling page: a server for a campaign, and the page that it shows."""
 
 from bela.web._app import LOOPBACK, create_app
+from bela.web._intake import Said, Ticket
 from bela.web._serve import serve
-from bela.web._service import Asked, LabelService, Said
+from bela.web._service import Asked, LabelService
 
-__all__ = ["LOOPBACK", "Asked", "LabelService", "Said", "create_app", "serve"]
+__all__ = ["LOOPBACK", "Asked", "LabelService", "Said", "Ticket", "create_app", "serve"]

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from bela.errors import QuestionError
 from bela.web._context import Service, ready
 from bela.web._errors import Conflict
+from bela.web._intake import Said
 from bela.web._models import (
     AnswersIn,
     AnswersOut,
@@ -23,7 +24,7 @@ from bela.web._models import (
     StateOut,
     UndoOut,
 )
-from bela.web._service import Asked, Said
+from bela.web._service import Asked
 
 router = APIRouter(tags=["answering"])
 
@@ -53,12 +54,12 @@ def post_lease(body: LeaseIn, service: Service) -> Response:
 def post_answers(body: AnswersIn, service: Service) -> Response:
     """Take in answers; those that are accepted are on disk."""
     said = [Said(question=answer.question, label=answer.label, second=answer.second) for answer in body.answers]
-    accepted, refused = service.answer(body.by, said)
+    ticket = service.answer(body.by, said)
     return ready(
         {
-            "accepted": accepted,
-            "refused": [{"question": question, "message": message} for question, message in refused],
-            "state": service.state(),
+            "accepted": ticket.accepted,
+            "refused": [{"question": question, "message": message} for question, message in ticket.refused],
+            "state": ticket.state,
         }
     )
 

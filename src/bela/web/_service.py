@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bela.campaign import (
@@ -19,9 +20,10 @@ from bela.campaign import (
     label_source,
     undoable,
 )
-from bela.errors import LabelError, QuestionError
+from bela.errors import QuestionError
 from bela.records import Label, Question
 from bela.web._desk import Desk
+from bela.web._intake import Intake, Said, Ticket
 from bela.web._labels import Labels
 from bela.web._leases import Leases
 from bela.web._people import People
@@ -39,15 +41,6 @@ class Asked:
     presumed: Label | None
     probability: float | None
     second: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """An answer that comes in; None for a label skips the question."""
-
-    question: int
-    label: Label | None
-    second: bool = False
 
 
 class LabelService:
@@ -91,6 +84,7 @@ class LabelService:
         self._now = now
         self._standing = Standing(stored, self.view, self._people, team=team, clock=clock, now=now)
         self._desk = Desk(self._campaign, self._leases, overlap=overlap if team else 0.0)
+        self._intake = Intake(self._campaign, self._take)
         self._preparing = False
         self._unprepared: dict[str, Any] = {}
         self._listeners: list[Callable[[], object]] = []
@@ -114,24 +108,23 @@ class LabelService:
             chosen = self._desk.choose_alike(by, n, labels) if grid else self._desk.choose(by, n)
         return [self._show(question, labels, second) for question, second in chosen]
 
-    def answer(self, by: str, answers: Iterable[Said]) -> tuple[list[int], list[tuple[int, str]]]:
-        """Take in answers; return the questions that are done with, and those whose answers were refused, with reasons.
+    def answer(self, by: str, answers: Iterable[Said]) -> Ticket:
+        """Take in answers; what comes back says which are on disk, which were refused and why, and the state after it.
 
-        The lock is let go after each, so that nobody waits for a whole grid.
+        Answers of several people that come in at the same time are written down together.
         """
-        accepted: list[int] = []
-        refused: list[tuple[int, str]] = []
-        for said in answers:
-            with self.lock:
-                try:
-                    self._take(by, said)
-                except (QuestionError, LabelError) as error:
-                    refused.append((said.question, str(error)))
-                else:
-                    accepted.append(said.question)
-        if accepted:
+        ticket = self._intake.hand_in(by, answers)
+        with self.lock:
+            if not ticket.done:
+                tickets = self._intake.work_off()
+                state = self._standing.state()
+                for other in tickets:
+                    other.state = state
+        if ticket.error is not None:
+            raise ticket.error
+        if ticket.accepted:
             self._tell_listeners()
-        return accepted, refused
+        return ticket
 
     def release(self, by: str, questions: Iterable[int]) -> None:
         """Give questions back."""
@@ -291,8 +284,8 @@ class LabelService:
         for listener in tuple(self._listeners):
             listener()
 
-    def _take(self, by: str, said: Said) -> None:
-        """Take in one answer. Whoever comes too late has given an opinion, and nothing is lost."""
+    def _take(self, by: str, said: Said) -> Callable[[], None]:
+        """Hand one answer to the campaign; whoever comes too late has given an opinion, so that nothing is lost."""
         campaign = self._campaign
         question = find_question(campaign, said.question)
         before = answered_by(campaign, question.id)
@@ -302,20 +295,25 @@ class LabelService:
                 if holder not in (None, by):
                     raise QuestionError(f"question {question.id} is with {holder} now: there is no need to skip it")
                 campaign.skip(question.id, by=by)
-                self._people.skipped(by)
         else:
             label = self._typed(said.label)
-            if not before:
-                self._standing.foretell(question)
-                campaign.tell(question.id, label, by=by)
-            elif before[0] in (by, None) or not self.team:
-                campaign.tell(question.id, label, by=by)  # the same again, or an error
+            if not before or before[0] in (by, None) or not self.team:
+                campaign.tell(question.id, label, by=by)  # the same again, or an error, if it is answered
             else:
                 campaign.opine(question.id, label, by=by)
+        return partial(self._took, by, said, question, before)
+
+    def _took(self, by: str, said: Said, question: Question, before: tuple[str | None, ...]) -> None:
+        """Take note of an answer that is on disk."""
+        if said.label is None:
+            self._people.skipped(by)
+        else:
+            if not before:
+                self._standing.foretold_by_labels(question)
             if by not in before:
                 self._people.answered(by, self._now())
             self._desk.note(question.id)
-        if not is_waiting(campaign, question.id):
+        if not is_waiting(self._campaign, question.id):
             self._leases.end(question.id)
 
     def _typed(self, label: Label) -> Label:

@@ -117,8 +117,8 @@ class Standing:
             self._label_all()
         return self.labels
 
-    def foretell(self, question: Question) -> None:
-        """Take note of what the labels say about a question that is about to be answered."""
+    def foretold_by_labels(self, question: Question) -> None:
+        """Take note of what the labels said about a question that was answered since they were made."""
         if self.labels is not None and self._campaign.method.n_revisions:
             self._notes.foretell(question.id, self.labels.label(question.row))
 
