@@ -196,11 +196,28 @@ def test_the_cache_may_be_deleted_at_any_time(certified: Path, folder: Path) -> 
     assert view(path) == seen
 
 
+def test_revisions_are_no_part_of_the_cache(certified: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its cache nothing is fitted anew, which might come out a little otherwise; without them it is."""
+    path = copy(certified, folder)
+    seen = view(path)
+    shutil.rmtree(path / "cache")
+
+    def never(self: object, *arguments: object) -> None:
+        raise AssertionError("nothing needs to be fitted")
+
+    monkeypatch.setattr("bela.splitters.TransductiveLearner.fit", never)
+    assert view(path) == seen
+    monkeypatch.undo()
+    shutil.rmtree(path / "revisions")
+    assert view(path) == seen
+
+
 def test_a_damaged_cache_is_made_again(certified: Path, folder: Path) -> None:
     """Whatever happens to a file of the cache, the campaign is the same as without it."""
     path = copy(certified, folder)
     seen = view(path)
-    files = sorted(file for file in (path / "cache").rglob("*") if file.is_file() and file.suffix != ".lock")
+    kept = [*(path / "cache").rglob("*"), *(path / "revisions").rglob("*")]
+    files = sorted(file for file in kept if file.is_file() and file.suffix != ".lock")
     names = {file.name.split("-")[0] for file in files}
     assert {"files.json", "table", "revision", "first.arrays"} <= names
 

@@ -267,7 +267,8 @@ def _replay(
     total = max(journal.n_events, 1)
     options: dict[str, Any] = {"background": background} if background and settings.method == "bela" else {}
     if settings.method == "bela" and cache is not None:
-        options["store"] = FolderStore(cache / f"revisions-{_key(settings)}")
+        # No part of the cache: on another machine, or with another number of threads, they would not be quite the same.
+        options["store"] = FolderStore(path / "revisions" / _key(settings))
     return Campaign(
         source,
         method=settings.method, target=settings.target, budget=settings.budget, confidence=settings.confidence,

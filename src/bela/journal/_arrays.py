@@ -50,7 +50,7 @@ class FolderStore:
     def save(self, name: str, arrays: Sequence[npt.NDArray[Any]]) -> None:
         """Keep arrays under a name; a store that cannot be written to is no reason to stop."""
         buffer = io.BytesIO()
-        np.savez(buffer, *arrays)
+        np.savez_compressed(buffer, *arrays)
         content = buffer.getvalue()
         temporary: str | None = None
         try:
@@ -60,6 +60,8 @@ class FolderStore:
                 temporary = file.name
                 file.write(hashlib.sha256(content).digest())
                 file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(temporary, self.folder / f"{name}.arrays")
         except OSError:
             if temporary is not None:
