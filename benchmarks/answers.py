@@ -102,7 +102,8 @@ def table(results: list[dict[str, Any]]) -> str:
             if not all(r["reached"] for r in here):
                 cell = f"> {cell}"
             if len(asked) > 1:
-                cell = f"**{cell}** ({asked[0]:,}-{asked[-1]:,})"
+                seeds = "" if len(asked) == 5 else f", {len(asked)} seeds"
+                cell = f"**{cell}** ({asked[0]:,}-{asked[-1]:,}{seeds})"
             cells.append(cell)
         name = data + (", raw pixels" if features == "raw" else "")
         lines.append(f"| {name} | {target:.2f} | {bar:,} | " + " | ".join(cells) + " |")
