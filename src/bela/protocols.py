@@ -216,3 +216,6 @@ class Revising(Protocol):
 
     def wait(self) -> None:
         """Wait until the revision that is being made is ready to be taken up."""
+
+    def warm_up(self) -> None:
+        """Make what the next revision will need; may be called beside everything else."""

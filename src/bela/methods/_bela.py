@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -101,6 +102,7 @@ class Bela:
         self.target, self.budget, self.growth, self.uniform_share = target, budget, growth, uniform_share
         n = source.n_rows
         self._learner = learner
+        self._making = threading.Lock()
         self._background = background
         self._store = store
         self._fitting: Future[tuple[Revision, Picks]] | _Later | None = None
@@ -158,6 +160,10 @@ class Bela:
         """Wait until a revision that is being made is ready to be taken up."""
         if isinstance(self._fitting, Future):
             self._fitting.exception()  # whatever went wrong is said when it is taken up
+
+    def warm_up(self) -> None:
+        """Make what the next fit will need; may be called beside everything else."""
+        _ = self.learner
 
     def know(self, rows: IntArray, codes: IntArray) -> None:
         self._known[rows] = codes
@@ -277,10 +283,11 @@ class Bela:
 
     @property
     def learner(self) -> Learner:
-        """The learner, made when the first question is asked."""
-        if self._learner is None:
-            self._learner = TransductiveLearner(learner_features(self.source, self.seed), seed=self.seed)
-        return self._learner
+        """The learner, made when it is first needed, by whoever needs it first: a fit may be under way."""
+        with self._making:
+            if self._learner is None:
+                self._learner = TransductiveLearner(learner_features(self.source, self.seed), seed=self.seed)
+            return self._learner
 
     def _next_training(self) -> Proposal | None:
         """Return the next training question, None while the last ones are open or when there are no more."""

@@ -81,6 +81,7 @@ class Broadcast:
     def _watch(self) -> None:
         self._publish()
         self._service.prepare()
+        threading.Thread(target=self._service.warm_up, name="bela-warm-up", daemon=True).start()
         while not self._closed.is_set():
             news = self._news.wait(_APART)
             self._news.clear()

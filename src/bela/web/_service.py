@@ -21,6 +21,7 @@ from bela.campaign import (
     undoable,
 )
 from bela.errors import QuestionError
+from bela.protocols import Revising
 from bela.records import Label, Question
 from bela.web._desk import Desk
 from bela.web._intake import Intake, Said, Ticket
@@ -202,6 +203,12 @@ class LabelService:
             finally:
                 self._preparing = False
         self._tell_listeners()
+
+    def warm_up(self) -> None:
+        """Make what the first revision will need while people answer the first questions; needs no lock."""
+        method = self._campaign.method
+        if isinstance(method, Revising):
+            method.warm_up()
 
     def state(self) -> dict[str, Any]:
         """Say where the campaign stands, ready for JSON."""
