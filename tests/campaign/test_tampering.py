@@ -8,13 +8,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bela import Campaign
 from bela.campaign._state import _HAPPENINGS
-from bela.errors import JournalError
+from bela.errors import JournalError, ParameterError
 from bela.journal import MemoryJournal
 
 FUZZ = int(os.environ.get("BELA_FUZZ_TIMES", "1"))  # so many times the usual number of examples
@@ -82,3 +83,26 @@ def test_events_that_make_no_sense(past: list[tuple[str, dict[str, Any]]], data:
     for question in campaign.ask(3):
         campaign.tell(question.id, "a")
     LIVES.view(campaign)
+
+
+@pytest.mark.parametrize("odd", [3, b"Ann", ["Ann"], 0.5])
+def test_nothing_is_written_that_could_not_be_read(odd: Any) -> None:
+    """Names and comments that are no texts, costs that are no numbers: refused before they are in the journal."""
+    life = LIVES.Life("hsal")
+    first, second, _ = life.campaign.ask(3)
+    before = life.journal.plain()
+    for deed in (
+        lambda: life.campaign.tell(first.id, "a", by=odd),
+        lambda: life.campaign.tell(first.id, "a", cost=float("inf")),
+        lambda: life.campaign.skip(second.id, by=odd),
+        lambda: life.campaign.flag(3, odd),
+        lambda: life.campaign.relabel(3, "a", by=odd),
+        lambda: life.campaign.add_class("a", by=odd),
+    ):
+        with pytest.raises(ParameterError, match="can be"):
+            deed()
+        assert life.journal.plain() == before
+    life.campaign.tell(np.int64(first.id), np.str_("a"), by=np.str_("Ann"), cost=np.float32(0.5))
+    life.campaign.aim(target=np.float64(0.5), budget=np.int64(20))
+    life.campaign.relabel(np.int64(5), np.str_("b"))
+    assert LIVES.differences(LIVES.view(life.again()), LIVES.view(life.campaign)) == {}

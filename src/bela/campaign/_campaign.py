@@ -12,6 +12,7 @@ import numpy as np
 from bela._labels import LabelCodes, is_missing
 from bela.campaign._deeds import Answered, Skipped
 from bela.campaign._leaf_shares import leaf_shares
+from bela.campaign._sense import check_sense
 from bela.campaign._state import State, as_plain, is_revising
 from bela.errors import BelaError, JournalError, LabelError, OracleError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
@@ -444,12 +445,27 @@ class Campaign:
 
     def _do(self, kind: str, **data: Any) -> None:
         """Write down what happens, then let it happen. Nothing may fail after it is written."""
+        try:
+            check_sense(data, self.n_rows)  # as whoever reads it will
+        except ValueError as error:
+            raise ParameterError(f"nothing can be {kind} with {error}") from None
         if self._together is not None:
+            self._check_together(kind, data, self._together)
             self._together.append((kind, data))
             return
         with self._whole():
             self._write((kind, data))
             self._state.happen(kind, data)
+
+    def _check_together(self, kind: str, data: dict[str, Any], before: list[tuple[str, dict[str, Any]]]) -> None:
+        """Refuse what might make no sense after what is to happen before it: once written down, it would stay."""
+        if kind not in ("answered", "skipped", "opinion"):
+            raise QuestionError("only answers, skips and opinions can be written down together")
+        if any(data["question"] == other["question"] for _, other in before):
+            raise QuestionError(f"question {data['question']} was answered in the same block: end that first")
+        labels = [other["label"] for _, other in before if "label" in other]
+        if labels and "label" in data and type(data["label"]) is not type(labels[0]):  # the first labels of all
+            raise LabelError(f"labels are all of one type: {data['label']!r} is not of that of {labels[0]!r}")
 
     def _write(self, *events: tuple[str, dict[str, Any]]) -> None:
         if self._journal is not None:

@@ -1,4 +1,4 @@
-"""Whether the particulars of an event in a journal make sense, before they change anything.
+"""Whether the particulars of an event make sense, before they are written down and before they change anything.
 
 What a campaign writes makes sense. A journal is a file, though, and people have tools.
 """
@@ -59,8 +59,8 @@ _SENSIBLE: dict[str, Callable[[Any, int], bool]] = {
     "n": _is_count,
     "revisions": _is_count,
     **dict.fromkeys(("label", "old", "new", "into"), _is_label),
-    "by": lambda value, n_rows: value is None or type(value) is str,
-    "comment": lambda value, n_rows: type(value) is str,
+    "by": lambda value, n_rows: value is None or isinstance(value, str),
+    "comment": lambda value, n_rows: isinstance(value, str),
     "cost": lambda value, n_rows: type(value) in (int, float) and 0 <= value < math.inf,
     "target": _is_share,
     "budget": lambda value, n_rows: value is None or (type(value) is int and 0 <= value <= n_rows),
