@@ -25,12 +25,12 @@ def kind_of(row: int) -> str:
 
 
 class Server:
-    """`bela serve` as a process of its own."""
+    """`bela serve` or `bela label` as a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, command: str, *arguments: object) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "bela", "serve", str(folder), "--port", "0", "--no-browser"],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ,
+            [sys.executable, "-m", "bela", command, *map(str, arguments), "--port", "0", "--no-browser"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ,
         )  # fmt: skip
         self.said: list[str] = []
         assert self.process.stdout is not None
@@ -51,6 +51,14 @@ class Server:
         )
         with urllib.request.urlopen(request, timeout=20) as response:  # noqa: S310
             return json.loads(response.read() or b"null")
+
+    def listen(self) -> Any:
+        """Open the line for news, and read the first."""
+        head = {"Authorization": f"Bearer {self.token}"}
+        request = urllib.request.Request(f"{self.address}/api/events", headers=head)  # noqa: S310
+        line = urllib.request.urlopen(request, timeout=20)  # noqa: S310
+        assert line.readline() == b"event: state\n"
+        return line
 
     def end(self, how: int) -> int:
         """End it, and return its status."""
@@ -92,7 +100,7 @@ def test_nothing_is_lost_or_doubled_when_the_server_is_killed(folder: Path) -> N
     people = [Person(name) for name in ("Ann", "Bob", "Cid")]
     rng = random.Random(0)  # noqa: S311 - moments, not secrets
     for how in (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM):
-        server = Server(folder)
+        server = Server("serve", folder)
         workers = [threading.Thread(target=person.work, args=(server, 6)) for person in people]
         for worker in workers:
             worker.start()
@@ -117,3 +125,21 @@ def test_nothing_is_lost_or_doubled_when_the_server_is_killed(folder: Path) -> N
             assert all(stored.campaign.answer(row) == kind_of(row) for row in rows)
     assert all(person.acknowledged and not person.queue for person in people)
     assert "To go on: bela serve" in "".join(server.said)
+
+
+def test_the_page_of_one_person_ends_well(template: Path, tmp_path: Path) -> None:
+    """`bela label` serves the page; Ctrl-C ends it at once, though a page is open, and it says what has come of it."""
+    folder = tmp_path / "mine.bela"
+    server = Server("label", template / "pets.csv", "--campaign", folder, "--hide", "secret", "--method", "random")
+    with server.listen():
+        for _ in range(100):
+            questions = server.post("/api/lease", by="me", n=1)["questions"]
+            if questions:
+                break
+        answer = {"question": questions[0]["id"], "label": "cat"}
+        assert server.post("/api/answers", by="me", answers=[answer])["state"]["team"] is False
+        assert server.end(signal.SIGINT) == 0
+    said = "".join(server.said)
+    assert "1 answer" in said
+    assert f"To go on: bela label {folder}" in " ".join(said.split())
+    assert "Traceback" not in said
