@@ -152,7 +152,7 @@ class Life:
             if self.gate.is_open:
                 self.settle()  # what is asked next is no matter of luck
         except BelaError:
-            if deed[0] not in ("answer", "ask"):  # which are several deeds
+            if deed[0] not in ("answer", "ask", "together"):  # which are several deeds
                 assert self.journal.plain() == before
             return False
         assert self.journal.plain()[: len(before)] == before
@@ -180,6 +180,10 @@ def do(life: Life, kind: str, *how: Any) -> None:
     elif kind == "answer":  # rightly
         for question in campaign.ask(how[0], wait=life.gate.is_open):
             campaign.tell(question.id, life.y[question.row], by=how[1])
+    elif kind == "together":
+        with campaign.together():
+            for question in campaign.ask(how[0], wait=life.gate.is_open):
+                campaign.tell(question.id, life.y[question.row], by=how[1])
     elif kind in ("tell", "skip"):
         place, label, by = how
         questions = campaign.open_questions or campaign.ask(wait=life.gate.is_open)
@@ -203,6 +207,7 @@ places = st.integers(0, N_ROWS - 1)
 deeds = st.one_of(
     *[st.tuples(st.just("answer"), st.integers(1, 9), people)] * 4,
     st.tuples(st.just("ask"), st.integers(1, 6)),
+    st.tuples(st.just("together"), st.integers(1, 6), people),
     st.tuples(st.sampled_from(["tell", "skip"]), places, labels, people),
     *[st.tuples(st.just("undo"), people)] * 2,
     st.tuples(st.just("relabel"), places, labels, people),
