@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -12,6 +13,8 @@ from bela.web._service import LabelService
 
 _APART = 0.2  # seconds between two events at least
 _SILENCE = 15.0  # seconds after which a comment shows that the line is alive
+_AFTER_ERROR = 5.0
+_LOG = logging.getLogger("bela.web")
 
 
 class Broadcast:
@@ -85,9 +88,14 @@ class Broadcast:
         while not self._closed.is_set():
             news = self._news.wait(_APART)
             self._news.clear()
-            if self._service.refresh() or news:
-                self._news.clear()
-                self._publish()
+            try:
+                if self._service.refresh() or news:
+                    self._news.clear()
+                    self._publish()
+            except Exception:  # a fit that failed, say: answers are taken in all the same
+                if not self._closed.is_set():
+                    _LOG.exception("the state cannot be made up to date")
+                self._closed.wait(_AFTER_ERROR)
             self._closed.wait(_APART)
 
     def _publish(self) -> None:

@@ -44,8 +44,8 @@ class Labels:
     @cached_property
     def counts(self) -> dict[Label, int]:
         """How many rows have each label."""
-        values, counts = np.unique(self.result.labels, return_counts=True)
-        return dict(zip(values.tolist(), counts.tolist(), strict=True))
+        names, codes = self._coded
+        return dict(zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True))
 
     @cached_property
     def leaves(self) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ class Labels:
         size = np.bincount(result.leaf, minlength=n)
         known = np.bincount(result.leaf[result.known], minlength=n)
         likely = np.bincount(result.leaf, weights=result.probability, minlength=n) / np.maximum(size, 1)
-        labels = _most_frequent(result)
+        labels = self._leaf_labels()
         return [
             {
                 "leaf": int(leaf),
@@ -76,12 +76,19 @@ class Labels:
         chosen: npt.NDArray[np.intp] = rows[order[offset : offset + limit]]
         return chosen
 
+    @cached_property
+    def _coded(self) -> tuple[list[Label], IntArray]:
+        """The labels that there are, and the place of each row's among them; sorting texts would take longer."""
+        places: dict[Label, int] = {}
+        labels = self.result.labels.tolist()
+        codes = np.fromiter((places.setdefault(label, len(places)) for label in labels), np.int64, len(labels))
+        return list(places), codes
 
-def _most_frequent(result: Result) -> dict[int, Label]:
-    """Return the label that most rows of each leaf have."""
-    values, codes = np.unique(result.labels, return_inverse=True)
-    pairs, counts = np.unique(result.leaf.astype(np.int64) * len(values) + codes, return_counts=True)
-    best: dict[int, Label] = {}
-    for place in np.argsort(counts, kind="stable"):
-        best[int(pairs[place]) // len(values)] = values[int(pairs[place]) % len(values)].item()
-    return best
+    def _leaf_labels(self) -> dict[int, Label]:
+        """Return the label that most rows of each leaf have."""
+        names, codes = self._coded
+        pairs, counts = np.unique(self.result.leaf.astype(np.int64) * len(names) + codes, return_counts=True)
+        best: dict[int, Label] = {}
+        for place in np.argsort(counts, kind="stable"):
+            best[int(pairs[place]) // len(names)] = names[int(pairs[place]) % len(names)]
+        return best

@@ -222,7 +222,13 @@ class LabelService:
         with self.lock:
             if not self._campaign.open_questions:  # a revision may be ready
                 self._campaign.ask(1, wait=False)
-            changed = self._standing.refresh()
+            labels = self._standing.label_if_due()
+        if labels is not None:
+            _ = labels.counts  # made while others go on
+        with self.lock:
+            if labels is not None:
+                self._standing.take_up(labels)
+            changed = self._standing.has_news()
         if changed:
             self._tell_listeners()
         return changed

@@ -8,7 +8,7 @@ from typing import Any
 
 from bela.campaign import StoredCampaign, n_said, tally
 from bela.errors import LabelError
-from bela.records import Forecast, Question, StopReason
+from bela.records import Question, StopReason
 from bela.web._labels import Labels
 from bela.web._notes import Notes
 from bela.web._people import People
@@ -52,8 +52,9 @@ class Standing:
         self.labels: Labels | None = None
         self._labels_at = self._slow_at = float("-inf")
         self._pause = 0.0  # until all rows are labelled again
-        self._slow: dict[str, Any] = {}
-        self._slow_of = self._told = -1
+        self._slow: dict[str, Any] = {"classes": ()}
+        self._slow_of = -1
+        self._told: tuple[object, ...] = ()
 
     @property
     def revising(self) -> bool:
@@ -77,11 +78,14 @@ class Standing:
     def state(self) -> dict[str, Any]:
         """Say where the campaign stands."""
         campaign = self._campaign
-        if self._slow_of != self._seq and self._clock() - self._slow_at >= _OFTEN:
+        due = self._clock() - self._slow_at >= _OFTEN or len(campaign.classes) != len(self._slow["classes"])
+        if self._slow_of != self._seq and due:
             self._look_closer()
         certificate, reason = campaign.certificate, campaign.stop_reason
+        there = {"forecast": {"answers": 0, "low": 0, "high": 0}} if reason is StopReason.TARGET else {}
         return {
             **self._slow,
+            **there,
             "answers": campaign.n_asked,
             "training": certificate.n_training,
             "bounds": certificate.n_bounds,
@@ -100,53 +104,64 @@ class Standing:
         """Look closer the next time, whenever that was done last."""
         self._slow_at = float("-inf")
 
-    def refresh(self) -> bool:
-        """Do what takes longer, if it is time and something has happened since; whether people should be told."""
+    def label_if_due(self) -> Labels | None:
+        """Label all rows anew, if something has happened since the last time and that was a while ago."""
         seq = -1 if self.labels is None else self.labels.seq
-        if seq != self._seq and self._clock() - self._labels_at >= self._pause:
-            self._label_all()
-        told = hash((self._seq, self._campaign.method.n_revisions, self.revising, self.labels and self.labels.seq))
-        changed = told != self._told
-        self._told = told
-        return changed
+        if seq == self._seq or self._clock() - self._labels_at < self._pause:
+            return None
+        return self._label_all()
+
+    def take_up(self, labels: Labels) -> None:
+        """Let these be the labels that people are shown, unless there are later ones."""
+        if self.labels is None or labels.seq >= self.labels.seq:
+            self.labels = labels
+            self._slow_of = -1
+            certificate = labels.result.certificate
+            self._notes.mark(
+                answers=labels.result.n_asked,
+                lower=float(certificate.lower),
+                expected=labels.expected,
+                at=self._now(),
+            )
 
     def present(self) -> Labels | None:
         """Return the labels of all rows, made anew if they are of the past and that does not take long."""
         quick = self._pause <= _SELDOM
         if self.labels is None or (self.labels.seq != self._seq and quick):
-            self._label_all()
+            labels = self._label_all()
+            if labels is not None:
+                self.take_up(labels)
         return self.labels
+
+    def has_news(self) -> bool:
+        """Whether anything has changed since this was last called, so that people should be told."""
+        labels = None if self.labels is None else self.labels.seq
+        told = (self._seq, self._campaign.method.n_revisions, self.revising, labels)
+        changed = told != self._told
+        self._told = told
+        return changed
 
     def foretold_by_labels(self, question: Question) -> None:
         """Take note of what the labels said about a question that was answered since they were made."""
         if self.labels is not None and self._campaign.method.n_revisions:
             self._notes.foretell(question.id, self.labels.label(question.row))
 
-    def _label_all(self) -> None:
+    def _label_all(self) -> Labels | None:
         began = time.perf_counter()
         try:
             result = self._campaign.result()
-        except LabelError:  # nothing was answered yet
+        except LabelError:  # nothing was answered yet, or not any more
             self.labels = None
-            return
-        self.labels = Labels(seq=self._seq, result=result)
+            return None
         self._labels_at = self._clock()
         self._pause = max(_SELDOM, (time.perf_counter() - began) / _BUSY)
-        self._slow_of = -1
-        self._notes.mark(
-            answers=result.n_asked,
-            lower=float(result.certificate.lower),
-            expected=self.labels.expected,
-            at=self._now(),
-        )
+        return Labels(seq=self._seq, result=result)
 
     def _look_closer(self) -> None:
         """Count and foresee: some milliseconds."""
         campaign, view = self._campaign, self._view
         counts = tally(campaign)
         forecast = campaign.forecast
-        if campaign.stop_reason is StopReason.TARGET:
-            forecast = Forecast(answers=0, low=0, high=0)
         n_labels = {} if self.labels is None else self.labels.counts
         self._slow_of, self._slow_at = self._seq, self._clock()
         self._slow = {
