@@ -59,7 +59,7 @@ def change(path: Path, rows: list[str], **options: Any) -> dict[str, Any]:
     return found
 
 
-@settings(max_examples=12)
+@settings(max_examples=6 * STORED.FUZZ)
 @given(
     order=st.permutations(range(STORED.N_ROWS)),
     gone=st.sets(st.integers(0, STORED.N_ROWS - 1), max_size=30),

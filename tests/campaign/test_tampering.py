@@ -57,7 +57,7 @@ def past() -> list[tuple[str, dict[str, Any]]]:
     return result
 
 
-@settings(max_examples=100 * FUZZ)
+@settings(max_examples=60 * FUZZ)
 @given(data=st.data())
 def test_events_that_make_no_sense(past: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
     """An event with particulars missing, odd or added, at any place: an error that says which, or it makes sense."""

@@ -17,7 +17,7 @@ from bela.journal import SQLiteJournal
 N_EVENTS = 90  # the later half of them only in the log, if the process was killed
 FILES = ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm")
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - where forcing files to disk is quick
-fuzz = settings(max_examples=40 * int(os.environ.get("BELA_FUZZ_TIMES", "1")))
+fuzz = settings(max_examples=30 * int(os.environ.get("BELA_FUZZ_TIMES", "1")))
 shares = st.floats(0, 1, exclude_max=True)
 
 
