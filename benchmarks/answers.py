@@ -1,9 +1,9 @@
 """Answers needed to certify a share of the labels, for every method.
 
-    python benchmarks/answers.py [--methods bela,margin,...] [--seeds 5] [--jobs 2]
+    python benchmarks/answers.py [--methods bela,margin,...] [--seeds 5] [--jobs 2] [--go-on]
 
 Needs BELA_DATA. Confidence 0.95; every answer counts, training and bounds. Each line is a process of its own with one
-thread. The table and its CSV go to docs/answers/.
+thread. The table and its CSV go to docs/answers/, line by line; a run that was broken off continues with --go-on.
 """
 
 from __future__ import annotations
@@ -121,23 +121,41 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--go-on", action="store_true", help="measure what is missing only")
     arguments = parser.parse_args()
-    OUT.mkdir(parents=True, exist_ok=True)
-    path = OUT / "answers.csv"
-    results: list[dict[str, Any]] = []
     methods = arguments.methods.split(",")
-    if path.exists():  # keep what was measured for the methods that are not asked for now
-        with path.open(encoding="utf-8") as file:
-            results = [_typed(row) for row in csv.DictReader(file) if row["method"] not in methods]
     jobs = [
         {"data": data, "features": features, "target": target, "method": method, "seed": seed, "most": MOST * bar}
         for method in methods
         for data, features, target, bar in ROWS
         for seed in range(arguments.seeds if method == "bela" else 1)
     ]
+    results = [r for r in _read() if arguments.go_on or r["method"] not in methods]
+    there = {_place(result) for result in results}
+    jobs = [job for job in jobs if _place(job) not in there]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        results += list(pool.map(measure, jobs))
-    with path.open("w", encoding="utf-8", newline="") as file:
+        for result in pool.map(measure, jobs):
+            results.append(result)
+            _write(sorted(results, key=_place))
+
+
+def _place(job: dict[str, Any]) -> tuple[int, int, int]:
+    """Where a job stands in the table: method, row, seed."""
+    rows = [row[:3] for row in ROWS]
+    return METHODS.index(job["method"]), rows.index((job["data"], job["features"], job["target"])), job["seed"]
+
+
+def _read() -> list[dict[str, Any]]:
+    path = OUT / "answers.csv"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8") as file:
+        return [_typed(row) for row in csv.DictReader(file)]
+
+
+def _write(results: list[dict[str, Any]]) -> None:
+    OUT.mkdir(parents=True, exist_ok=True)
+    with (OUT / "answers.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(results[-1]), restval="")
         writer.writeheader()
         writer.writerows(results)

@@ -368,7 +368,7 @@ def test_a_program_that_decides_otherwise(call: Any, table: Path) -> None:
         assert "cannot be made again" in line
         assert "--accept-changes" in line
     said = call(*RUN, "--accept-changes", "--budget", 3)
-    assert "answers to rows that are the same are kept" in said.out
+    assert "12 answers to rows that are the same are kept" in said.out
     found = call("status", "pets.bela", "--json").json
     assert (found["n_given"], found["n_asked"]) == (12, 3)
 

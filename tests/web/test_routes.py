@@ -50,6 +50,7 @@ def test_a_campaign_to_its_target(page: Any) -> None:
     state = page.get("/api/state").json()
     assert state["stop_reason"] == "target"
     assert state["lower"] >= 0.9
+    assert state["forecast"] == {"answers": 0, "low": 0, "high": 0}
     assert {person["name"] for person in state["people"]} == {"Ann", "Bob"}
     leaves = page.get("/api/leaves").json()
     assert sum(leaf["size"] for leaf in leaves) == 120

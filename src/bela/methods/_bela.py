@@ -120,6 +120,7 @@ class Bela:
         self._next_pick = 0
         self._log: list[Draw | Asked] = []
         self._revisions: list[Revision] = []
+        self._n_learnt = 0  # answers that the last revision was begun with
         self._alpha = AlphaBudget(1 - confidence)
         self._alphas: list[float] = []  # what each revision may spend, 0 where nothing
         self._starts: list[int] = []  # where in the log the draws begin that count for each
@@ -316,8 +317,8 @@ class Bela:
             while self._next_pick < len(self._picks) and self._drawn[self._picks[self._next_pick]]:
                 self._next_pick += 1  # drawn meanwhile
             n_answers = len(self._brought) + len(self._answered)
-            last = self._revisions[-1].n_training if self._revisions else 0
-            grown = bool(last) and n_answers >= next_size(last, self.growth)  # by draws, which teach as well
+            # By draws, too, as they teach as well.
+            grown = bool(self._n_learnt) and n_answers >= next_size(self._n_learnt, self.growth)
             if not grown and (self._next_pick < len(self._picks) or self._waiting()):
                 return
             if not n_answers:
@@ -329,6 +330,7 @@ class Bela:
                 if taken.all() and not grown:
                     return  # there is nothing to choose from
                 rows = [*self._brought, *self._answered]
+                self._n_learnt = n_answers
                 job = partial(self._make_revision, rows, self._known[rows], taken, len(self._revisions))
                 if self._background:
                     executor = ThreadPoolExecutor(1, thread_name_prefix="bela-revision")
