@@ -109,11 +109,13 @@ def serve(digits_file, tmp_path_factory) -> Iterator[Callable[..., Server]]:
     """Start servers of the digits; all are stopped at the end."""
     servers: list[Server] = []
 
-    def start(name: str, *, serving: dict | None = None, answered: int = 0, **settings: object) -> Server:
+    def start(
+        name: str, *, data: Path | None = None, serving: dict | None = None, answered: int = 0, **settings: object
+    ) -> Server:
         server = Server(
-            data=str(digits_file),
+            data=str(data or digits_file),
             folder=str(tmp_path_factory.mktemp("campaigns") / f"{name}.bela"),
-            settings={"hidden": ["digit"]} | settings,
+            settings=({} if data else {"hidden": ["digit"]}) | settings,
             serving=serving or {},
             answered=answered,
         )
@@ -145,7 +147,7 @@ class Desk:
     def open(self, url: str) -> "Desk":
         """Open the page and wait for the first row."""
         self.page.goto(url)
-        self.wait("() => document.querySelector('.stage img, .tile img, .reached')")
+        self.wait("() => document.querySelector('.stage .record, .tile .record, .reached')")
         return self
 
     def wait(self, condition: str, argument: object = None) -> None:

@@ -22,8 +22,6 @@ def test_whole_campaign_by_keyboard(desk, serve, tmp_path):
     assert state["stop_reason"] == "target"
     assert state["lower"] >= 0.9
     assert ada.page.locator(".reached").text_content().startswith("Target reached")
-    times = sorted(ada.page.evaluate("performance.getEntriesByName('bela:next-row').map((entry) => entry.duration)"))
-    assert times[len(times) // 2] < 50
 
     ada.page.get_by_role("link", name="Export the labels").press("Enter")
     with ada.page.expect_download() as download:

@@ -32,10 +32,15 @@ class Answering {
     this.last = h("p.last");
     this.tools = h("div.tools-row");
     this.standing = h("div.standing");
-    this.node = h("div.answering",
+    this.node = h(
+      "div.answering",
       h("div.answer-head", this.title, this.#switches()),
-      this.standing, this.place,
-      h("div.answer-foot", this.palette.node, h("div.under", this.tools, this.last))); // prettier-ignore
+      this.standing,
+      this.place,
+      h("div.answer-foot", this.palette.node, h("div.under", this.tools, this.last)),
+    );
+    // What was clicked does not keep the focus, so that Space and Enter go on to mean what they mean here.
+    this.node.addEventListener("click", (event) => event.detail && event.target.closest("button, input")?.blur());
     this.#loadBlind();
   }
 
@@ -64,6 +69,7 @@ class Answering {
     const ready = this.ready;
     if (ready) this.mode.draw();
     this.title.textContent = ready ? this.mode.title : state.value.stop_reason ? "" : "One moment";
+    this.title.hidden = !this.title.textContent;
     this.node.classList.toggle("idle", !ready);
     this.node.dataset.ahead = session.feed.items.length;
     this.place.hidden = !ready;
@@ -139,14 +145,24 @@ class Answering {
   }
 
   #switches() {
-    this.oneButton = h("button", { type: "button", onclick: () => session.grid && this.#switch(false) },
-      icon("one"), h("span", "One", h("span.wordy", " row"))); // prettier-ignore
-    this.gridButton = h("button", { type: "button", onclick: () => session.grid || this.#switch(true) },
-      icon("grid"), "Grid"); // prettier-ignore
+    this.oneButton = h(
+      "button",
+      { type: "button", onclick: () => session.grid && this.#switch(false) },
+      icon("one"),
+      h("span", "One", h("span.wordy", " row")),
+    );
+    this.gridButton = h(
+      "button",
+      { type: "button", onclick: () => session.grid || this.#switch(true) },
+      icon("grid"),
+      "Grid",
+    );
     this.blindBox = h("input", { type: "checkbox", onchange: () => this.#setBlind(!this.blindBox.checked) });
-    return h("div.switches",
+    return h(
+      "div.switches",
       h("label.check", this.blindBox, h("span", "Show ", h("span.wordy", "what is "), "presumed")),
-      h("div.segments", { role: "group", "aria-label": "Way of answering" }, this.oneButton, this.gridButton)); // prettier-ignore
+      h("div.segments", { role: "group", "aria-label": "Way of answering" }, this.oneButton, this.gridButton),
+    );
   }
 
   #redrawKeys() {
@@ -157,21 +173,35 @@ class Answering {
   #drawTools(anyway = false) {
     if (anyway || !this.tools.firstChild) {
       const tool = (action, sign, text) =>
-        h("button.tool", {
-          type: "button", dataset: { action },
-          onpointerdown: (event) => event.preventDefault(),
-          onclick: (event) => this.#act(action, event),
-        }, icon(sign), h("span", text), session.keys.ofAction(action) ? keycap(session.keys.ofAction(action)) : null); // prettier-ignore
-      fill(this.tools, tool("skip", "skip", "Skip"), tool("undo", "undo", "Undo"), tool("flag", "flag", "Flag"),
-        tool("add", "plus", "New class"));
+        h(
+          "button.tool",
+          {
+            type: "button",
+            dataset: { action },
+            onclick: (event) => this.#act(action, event),
+          },
+          icon(sign),
+          h("span", text),
+          session.keys.ofAction(action) ? keycap(session.keys.ofAction(action)) : null,
+        );
+      fill(
+        this.tools,
+        tool("skip", "skip", "Skip"),
+        tool("undo", "undo", "Undo"),
+        tool("flag", "flag", "Flag"),
+        tool("add", "plus", "New class"),
+      );
     }
     const { last } = session;
     fill(
       this.last,
-      !last ? null
-        : last.n ? `Last: ${last.n} rows of a grid`
-        : last.label === null ? `Last: row ${last.question.name} skipped`
-        : [`Last: row ${last.question.name} is `, h("strong", { dir: "auto" }, labelText(last.label))],
-    ); // prettier-ignore
+      !last
+        ? null
+        : last.n
+          ? `Last: ${last.n} rows of a grid`
+          : last.label === null
+            ? `Last: row ${last.question.name} skipped`
+            : [`Last: row ${last.question.name} is `, h("strong", { dir: "auto" }, labelText(last.label))],
+    );
   }
 }

@@ -60,7 +60,13 @@ export function keycap(key) {
 }
 
 const KEY_NAMES = {
-  " ": "Space", Backspace: "⌫", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc",
+  " ": "Space",
+  Backspace: "⌫",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Escape: "Esc",
 };
 
 /** What a key is called. */

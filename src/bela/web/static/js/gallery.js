@@ -28,15 +28,22 @@ class Gallery {
   constructor(leaf) {
     this.leaf = leaf;
     this.title = h("h1", { tabindex: "-1" }, `Leaf ${count(leaf)}`);
-    this.lead = h("p.lead", "The least certain rows come first. Select a row and give it another label if it is wrong.");
+    this.lead = h(
+      "p.lead",
+      "The least certain rows come first. Select a row and give it another label if it is wrong.",
+    );
     this.tiles = h("div.tiles", { role: "group", "aria-label": "Rows of this leaf" });
     this.button = h("button", { type: "button", onclick: () => this.more() }, "Show more rows");
     this.palette = new Palette({ choose: (label) => this.choose(label), add: () => this.#add() });
     this.palette.draw();
     this.bar = h("div.gallery-foot", { hidden: true }, this.palette.node);
-    this.node = h("div.page.gallery",
+    this.node = h(
+      "div.page.gallery",
       h("header.page-head", h("a.back", { href: "#/tree" }, icon("back"), "All leaves"), this.title, this.lead),
-      this.tiles, h("div.row.center", this.button), this.bar); // prettier-ignore
+      this.tiles,
+      h("div.row.center", this.button),
+      this.bar,
+    );
   }
 
   /** Fetch further rows. */
@@ -53,7 +60,8 @@ class Gallery {
         this.#draw(this.#tiles.length - 1);
       }
       this.tiles.append(...this.#tiles.slice(-found.length || this.#tiles.length));
-      if (!this.#rows.length) this.lead.textContent = "There are no rows in this leaf any more: the labels were made anew.";
+      if (!this.#rows.length)
+        this.lead.textContent = "There are no rows in this leaf any more: the labels were made anew.";
     } catch (error) {
       this.button.hidden = true;
       this.lead.textContent = error.message;
@@ -78,16 +86,24 @@ class Gallery {
   }
 
   #tile(row, at) {
-    return h("div.tile", {
-      role: "button", tabindex: at ? "-1" : "0",
-      onclick: () => this.#select(at), onfocus: () => this.#select(at),
-    }, h("div.tile-body", showRecord(row, { ...state.value, compact: true })), h("div.tile-label", { dir: "auto" })); // prettier-ignore
+    return h(
+      "div.tile",
+      {
+        role: "button",
+        tabindex: at ? "-1" : "0",
+        onclick: () => this.#select(at),
+        onfocus: () => this.#select(at),
+      },
+      h("div.tile-body", showRecord(row, { ...state.value, compact: true })),
+      h("div.tile-label", { dir: "auto" }),
+    );
   }
 
   #draw(at) {
     const { label, source, probability, name } = this.#rows[at];
     const tile = this.#tiles[at];
-    const note = SOURCES[source] || (probability === null || probability === undefined ? "" : percentFloor(probability));
+    const note =
+      SOURCES[source] || (probability === null || probability === undefined ? "" : percentFloor(probability));
     fill(tile.querySelector(".tile-label"), h("span", labelText(label)), note ? h("span.note", note) : null);
     tile.classList.toggle("selected", at === this.#at);
     tile.classList.toggle("exception", source === "corrected");
@@ -118,7 +134,7 @@ class Gallery {
     }
     if (event.key.startsWith("Arrow")) return this.#move(event.key);
     if (!meaning || event.repeat) return false;
-    if (meaning.label !== undefined) return this.choose(meaning.label), true;
+    if (meaning.label !== undefined) return (this.choose(meaning.label), true);
     const deeds = {
       undo: () => undo(),
       flag: () => this.#rows[this.#at] && flag(this.#rows[this.#at]),

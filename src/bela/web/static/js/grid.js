@@ -3,6 +3,7 @@
 import { afterPaint, announce, fill, h, icon } from "./dom.js";
 import { count, labelKey, labelText, plural } from "./format.js";
 import { state } from "./live.js";
+import { toast } from "./notes.js";
 import { showRecord } from "./record.js";
 import { answer, flag, gridSize, offerUndo, session, shown } from "./session.js";
 
@@ -112,12 +113,20 @@ export class Grid {
       this.line,
       this.presumed === null
         ? ["Give each of these rows its label; a class chosen with none selected goes to all that have none."]
-        : ["Are these all ", h("strong", { dir: "auto" }, labelText(this.presumed)), "? Select the exceptions and give each its label."],
+        : [
+            "Are these all ",
+            h("strong", { dir: "auto" }, labelText(this.presumed)),
+            "? Select the exceptions and give each its label.",
+          ],
     );
     fill(
       this.button,
       icon("check"),
-      open ? `${count(open)} without a label` : marked && this.presumed !== null ? `Confirm ${count(n)}, ${plural(marked, "exception")}` : `Confirm all ${count(n)}`,
+      open
+        ? `${count(open)} without a label`
+        : marked && this.presumed !== null
+          ? `Confirm ${count(n)}, ${plural(marked, "exception")}`
+          : `Confirm all ${count(n)}`,
       h("kbd", "Enter"),
     );
     this.button.disabled = open > 0;
@@ -150,7 +159,7 @@ export class Grid {
     else if (this.presumed === null) {
       this.#group.forEach((question, at) => this.#labelOf(question) === null && this.#mark(at, label));
     } else {
-      announce("Select a row first, with a click or an arrow key.");
+      toast("Select a row first, with a click or an arrow key.", { stays: 2500 });
       return;
     }
     this.palette.flash(label);
@@ -162,8 +171,12 @@ export class Grid {
   skip() {
     if (this.#at < 0 || this.tiles.classList.contains("over")) return;
     const { id } = this.#group[this.#at];
+    this.#order = this.#order.filter((one) => one !== id);
     if (this.#given.get(id) === SKIP) this.#given.delete(id);
-    else this.#given.set(id, SKIP);
+    else {
+      this.#given.set(id, SKIP);
+      this.#order.push(id);
+    }
     this.#drawTile(this.#at);
     this.#drawLine();
   }

@@ -4,16 +4,46 @@ import { get, put } from "./api.js";
 import { fill, h } from "./dom.js";
 import { ask, complain, toast } from "./notes.js";
 
-const ALLOWED = new Set(["P", "H1", "H2", "H3", "H4", "H5", "H6", "UL", "OL", "LI", "EM", "STRONG", "CODE", "PRE", "A",
-  "BLOCKQUOTE", "HR", "BR", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD", "S", "DEL"]); // prettier-ignore
+const ALLOWED = new Set([
+  "P",
+  "H1",
+  "H2",
+  "H3",
+  "H4",
+  "H5",
+  "H6",
+  "UL",
+  "OL",
+  "LI",
+  "EM",
+  "STRONG",
+  "CODE",
+  "PRE",
+  "A",
+  "BLOCKQUOTE",
+  "HR",
+  "BR",
+  "TABLE",
+  "THEAD",
+  "TBODY",
+  "TR",
+  "TH",
+  "TD",
+  "S",
+  "DEL",
+]);
 
 /** Open the pane. */
 export function openGuidelines() {
-  return ask("Guidelines", () => {
-    const body = h("div.guidelines", h("p", "Fetching…"));
-    load(body);
-    return body;
-  }, { side: true }); // prettier-ignore
+  return ask(
+    "Guidelines",
+    () => {
+      const body = h("div.guidelines", h("p", "Fetching…"));
+      load(body);
+      return body;
+    },
+    { side: true },
+  );
 }
 
 async function load(body) {
@@ -25,11 +55,13 @@ async function load(body) {
 }
 
 function read(body, { markdown, html }) {
-  fill(body,
+  fill(
+    body,
     markdown.trim()
       ? h("div.prose.markdown", { dir: "auto" }, clean(html))
       : h("p", "There are no guidelines yet. Write down what belongs to which class, and what to do with odd rows."),
-    h("div.row", h("button", { type: "button", onclick: () => write(body, markdown) }, "Edit"))); // prettier-ignore
+    h("div.row", h("button", { type: "button", onclick: () => write(body, markdown) }, "Edit")),
+  );
 }
 
 function write(body, markdown) {
@@ -45,10 +77,20 @@ function write(body, markdown) {
       complain(error);
     }
   };
-  fill(body, h("form", { onsubmit: save },
-    h("label", { for: "guidelines-text" }, "Guidelines, in Markdown"), field,
-    h("div.row.end", h("button", { type: "button", onclick: () => load(body) }, "Cancel"),
-      h("button.primary", { type: "submit" }, "Save")))); // prettier-ignore
+  fill(
+    body,
+    h(
+      "form",
+      { onsubmit: save },
+      h("label", { for: "guidelines-text" }, "Guidelines, in Markdown"),
+      field,
+      h(
+        "div.row.end",
+        h("button", { type: "button", onclick: () => load(body) }, "Cancel"),
+        h("button.primary", { type: "submit" }, "Save"),
+      ),
+    ),
+  );
   field.focus();
 }
 

@@ -61,17 +61,33 @@ async function draw(root) {
   const c = colours();
   const x = points.map(({ answers }) => answers);
   const line = (name, key, style) => ({
-    x, y: points.map((point) => point[key]), name, type: "scatter", mode: "lines",
-    hovertemplate: `%{y:.1%} ${name}<br>%{x} answers<extra></extra>`, ...style,
-  }); // prettier-ignore
+    x,
+    y: points.map((point) => point[key]),
+    name,
+    type: "scatter",
+    mode: "lines",
+    hovertemplate: `%{y:.1%} ${name}<br>%{x} answers<extra></extra>`,
+    ...style,
+  });
   const { target } = latest;
   const data = [
     line("expected", "expected", { line: { color: c.soft, width: 1.2, dash: "dot" } }),
     line("certain", "lower", { line: { color: c.accent, width: 2 }, fill: "tozeroy", fillcolor: c["accent-faint"] }),
   ];
-  const shapes = target === null ? [] : [{
-    type: "line", xref: "paper", x0: 0, x1: 1, y0: target, y1: target, line: { color: c.ink, width: 1, dash: "dash" },
-  }]; // prettier-ignore
+  const shapes =
+    target === null
+      ? []
+      : [
+          {
+            type: "line",
+            xref: "paper",
+            x0: 0,
+            x1: 1,
+            y0: target,
+            y1: target,
+            line: { color: c.ink, width: 1, dash: "dash" },
+          },
+        ];
   const drawing = layout({
     height: 140,
     margin: { l: 36, r: 6, t: 6, b: 20 },
@@ -80,5 +96,8 @@ async function draw(root) {
     shapes,
   });
   await Plotly.react(root, data, drawing, CONFIG);
-  root.setAttribute("aria-label", `Chart: after ${count(latest.answers)} answers ${Math.floor(latest.lower * 1000) / 10} per cent is certain.`);
+  root.setAttribute(
+    "aria-label",
+    `Chart: after ${count(latest.answers)} answers ${Math.floor(latest.lower * 1000) / 10} per cent is certain.`,
+  );
 }

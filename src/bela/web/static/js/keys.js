@@ -17,8 +17,24 @@ export const ACTIONS = [
 ];
 
 const CLASS_KEYS = [..."123456789abcdefghijklmnopqrstuvwxyz"];
-const NEVER = new Set(["Tab", "Escape", "Enter", "Shift", "Control", "Alt", "Meta", "CapsLock", "Dead", "?",
-  "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Unidentified", "Process"]); // prettier-ignore
+const NEVER = new Set([
+  "Tab",
+  "Escape",
+  "Enter",
+  "Shift",
+  "Control",
+  "Alt",
+  "Meta",
+  "CapsLock",
+  "Dead",
+  "?",
+  "ArrowLeft",
+  "ArrowRight",
+  "ArrowUp",
+  "ArrowDown",
+  "Unidentified",
+  "Process",
+]);
 
 /** The keys of one campaign, as remembered by this browser. */
 export class Keys {

@@ -14,34 +14,81 @@ const FIXED = [
 
 /** Open the dialog. */
 export function openKeys() {
-  return ask("Keys", () => {
-    const body = h("div.keys-body");
-    draw(body);
-    return body;
-  }, { wide: true }); // prettier-ignore
+  return ask(
+    "Keys",
+    () => {
+      const body = h("div.keys-body");
+      draw(body);
+      return body;
+    },
+    { wide: true },
+  );
 }
 
 function draw(body) {
   const { keys } = session;
-  fill(body,
-    h("p.help", { role: "status" }, "Press a key's button, then the key that you would like instead. It is remembered in this browser."),
-    h("div.key-columns",
-      h("section", h("h3", "Classes"),
-        h("ul.plain.key-list", labels().map((label) => line(body, { label }, keys.ofClass(label), labelText(label))))),
-      h("section", h("h3", "Everything else"),
-        h("ul.plain.key-list",
+  fill(
+    body,
+    h(
+      "p.help",
+      { role: "status" },
+      "Press a key's button, then the key that you would like instead. It is remembered in this browser.",
+    ),
+    h(
+      "div.key-columns",
+      h(
+        "section",
+        h("h3", "Classes"),
+        h(
+          "ul.plain.key-list",
+          labels().map((label) => line(body, { label }, keys.ofClass(label), labelText(label))),
+        ),
+      ),
+      h(
+        "section",
+        h("h3", "Everything else"),
+        h(
+          "ul.plain.key-list",
           ACTIONS.map(({ name, text, fixed }) => line(body, { action: name }, keys.ofAction(name), text, fixed)),
-          FIXED.map((row) => h("li", h("span.key-pair", row.slice(0, -1).map((key) => h("kbd", key))), h("span", row.at(-1))))))),
-    h("div.row.end", h("button", { type: "button", onclick: () => (keys.reset(labels()), draw(body)) }, "Back to the usual keys"))); // prettier-ignore
+          FIXED.map((row) =>
+            h(
+              "li",
+              h(
+                "span.key-pair",
+                row.slice(0, -1).map((key) => h("kbd", key)),
+              ),
+              h("span", row.at(-1)),
+            ),
+          ),
+        ),
+      ),
+    ),
+    h(
+      "div.row.end",
+      h("button", { type: "button", onclick: () => (keys.reset(labels()), draw(body)) }, "Back to the usual keys"),
+    ),
+  );
 }
 
 function line(body, what, key, text, fixed = []) {
-  const button = h("button.key", {
-    type: "button",
-    "aria-label": `${text}: ${keyName(key)}. Change the key`,
-    onclick: () => listen(body, button, what),
-  }, keycap(key)); // prettier-ignore
-  return h("li", h("span.key-pair", button, fixed.map((one) => h("kbd", one))), h("span", { dir: "auto" }, text));
+  const button = h(
+    "button.key",
+    {
+      type: "button",
+      "aria-label": `${text}: ${keyName(key)}. Change the key`,
+      onclick: () => listen(body, button, what),
+    },
+    keycap(key),
+  );
+  return h(
+    "li",
+    h(
+      "span.key-pair",
+      button,
+      fixed.map((one) => h("kbd", one)),
+    ),
+    h("span", { dir: "auto" }, text),
+  );
 }
 
 /** Wait for the key that is wanted. */

@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 
+const HIDDEN = 5000; // milliseconds that a tab goes on listening after it is covered by another
 const SILENCE = 40000; // the server speaks at least every 15 s; after this the line counts as dead
 
 /** A value that others can watch. */
@@ -72,9 +73,14 @@ export async function refresh() {
   online.set(true);
 }
 
-// A laptop that slept has a connection that looks open and is not.
+// A browser has six connections to a server, so a tab that nobody looks at lets its own go; and a laptop that slept has
+// one that looks open and is not.
+let letGo = null;
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && events && Date.now() - heard > SILENCE) {
+  clearTimeout(letGo);
+  if (!events) return;
+  if (document.visibilityState === "hidden") letGo = setTimeout(() => events.close(), HIDDEN);
+  else if (events.readyState === EventSource.CLOSED || Date.now() - heard > SILENCE) {
     follow();
     refresh().catch(() => {});
   }

@@ -26,6 +26,10 @@ const AWAY = 900; // milliseconds before the page says that the server is away: 
 const main = document.getElementById("main");
 let view = null;
 
+function campaignName() {
+  return state.value.campaign.replace(/\.bela$/, "");
+}
+
 /** Show the part of the page that the address names. */
 function route() {
   const [name = "", ...rest] = location.hash.replace(/^#\/?/, "").split("/");
@@ -33,7 +37,7 @@ function route() {
   view?.leave?.();
   document.body.dataset.page = name in ROUTES ? name || "answer" : "answer";
   view = where.mount(main, rest);
-  document.title = `${where.title} · ${state.value.campaign} · BELA`;
+  document.title = `${where.title} · ${campaignName()} · BELA`;
   for (const link of document.querySelectorAll("nav a")) {
     const here = link.getAttribute("href").replace(/^#\/?/, "") === name;
     if (here) link.setAttribute("aria-current", "page");
@@ -61,8 +65,9 @@ function press(event) {
 }
 
 function switchTheme() {
-  const dark = document.documentElement.dataset.theme === "dark" ||
-    (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches); // prettier-ignore
+  const dark =
+    document.documentElement.dataset.theme === "dark" ||
+    (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.dataset.theme = dark ? "light" : "dark";
   keep("theme", dark ? "light" : "dark");
   announce(dark ? "Light" : "Dark");
@@ -78,12 +83,23 @@ function watchConnection() {
     clearTimeout(timer);
     if (online.value) note.hidden = true;
     else {
-      timer = setTimeout(() => {
-        fill(note, icon("cloud"), h("span", n
-          ? `The server is away. ${plural(n, "answer")} ${n === 1 ? "is" : "are"} kept in this browser and sent when it is back.`
-          : "The server is away. The page goes on by itself when it is back.")); // prettier-ignore
-        note.hidden = false;
-      }, note.hidden ? AWAY : 0); // prettier-ignore
+      timer = setTimeout(
+        () => {
+          fill(
+            note,
+            icon("cloud"),
+            h(
+              "span",
+              n
+                ? `The server is away. ${plural(n, "answer")} ${n === 1 ? "is" : "are"} kept in this browser and sent when it is
+                  back.`
+                : "The server is away. The page goes on by itself when it is back.",
+            ),
+          );
+          note.hidden = false;
+        },
+        note.hidden ? AWAY : 0,
+      );
     }
     sent.textContent = n > 3 ? `${n} on their way` : "";
   };
@@ -124,7 +140,7 @@ async function start() {
   await arrive();
   let by = state.value.team ? recall("name") : "me";
   while (!by) by = await askName();
-  document.getElementById("campaign").textContent = state.value.campaign;
+  document.getElementById("campaign").textContent = campaignName();
   await begin(by);
   const last = Number(sessionStorage.getItem("bela.shown"));
   const first = session.feed.fill();
@@ -140,5 +156,8 @@ async function start() {
 }
 
 start().catch((error) => {
-  fill(main, h("section.card.notice", icon("warning"), h("div", h("h1", "The page cannot begin"), h("p", error.message))));
+  fill(
+    main,
+    h("section.card.notice", icon("warning"), h("div", h("h1", "The page cannot begin"), h("p", error.message))),
+  );
 });

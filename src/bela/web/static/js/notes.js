@@ -17,9 +17,7 @@ export function toast(text, { undo = null, kind = "info", stays = STAYS } = {}) 
     { dataset: { kind } },
     icon(kind === "error" ? "warning" : kind === "done" ? "check" : "info"),
     h("p", { dir: "auto" }, text),
-    undo
-      ? h("button.link", { type: "button", onclick: () => (close(), undo()) }, "Undo")
-      : null,
+    undo ? h("button.link", { type: "button", onclick: () => (close(), undo()) }, "Undo") : null,
     h("button.quiet.small", { type: "button", "aria-label": "Close this note", onclick: close }, icon("close")),
   );
   const start = () => (timer = setTimeout(close, kind === "error" ? stays * 2 : stays));
@@ -68,20 +66,29 @@ export function ask(title, build, { wide = false, side = false } = {}) {
     dialog.addEventListener("pointerdown", (event) => event.target === dialog && close());
     document.body.append(dialog);
     dialog.showModal();
-    const first = dialog.querySelector("[data-first]") ?? dialog.querySelector(".dialog-body button, .dialog-body input");
+    const first =
+      dialog.querySelector("[data-first]") ?? dialog.querySelector(".dialog-body button, .dialog-body input");
     first?.focus();
     first?.select?.(); // what is there already is replaced by typing
   });
 }
 
 /** Ask for one line or one text; null where nothing was given. `problem` says what is wrong with it, or null. */
-export function askText(title, { label, help, value = "", long = false, button = "Save", most = 200, problem } = {}) {
+export function askText(
+  title,
+  { label, help, value = "", long = false, button = "Save", most = 200, problem, optional = true } = {},
+) {
   return ask(title, (close) => {
     const field = h(long ? "textarea" : "input", {
-      id: "asked", value, maxlength: most, dir: "auto", autocomplete: "off", dataset: { first: "" },
+      id: "asked",
+      value,
+      maxlength: most,
+      dir: "auto",
+      autocomplete: "off",
+      dataset: { first: "" },
       ...(long ? { rows: 4 } : { type: "text" }),
       "aria-describedby": "asked-help",
-    }); // prettier-ignore
+    });
     const wrong = h("p.error", { role: "alert" });
     const done = (event) => {
       event.preventDefault();
@@ -97,10 +104,12 @@ export function askText(title, { label, help, value = "", long = false, button =
       field,
       help ? h("p.help", { id: "asked-help" }, help) : null,
       wrong,
-      h("div.row.end",
-        h("button", { type: "button", onclick: () => close() }, "Cancel"),
-        h("button.primary", { type: "submit" }, button)),
-    ); // prettier-ignore
+      h(
+        "div.row.end",
+        optional ? h("button", { type: "button", onclick: () => close() }, "Cancel") : null,
+        h("button.primary", { type: "submit" }, button),
+      ),
+    );
   });
 }
 
@@ -108,8 +117,10 @@ export function askText(title, { label, help, value = "", long = false, button =
 export function confirmed(title, text, button) {
   return ask(title, (close) => [
     h("p", text),
-    h("div.row.end",
+    h(
+      "div.row.end",
       h("button", { type: "button", onclick: () => close(false) }, "Cancel"),
-      h("button.primary", { type: "button", dataset: { first: "" }, onclick: () => close(true) }, button)),
-  ]); // prettier-ignore
+      h("button.primary", { type: "button", dataset: { first: "" }, onclick: () => close(true) }, button),
+    ),
+  ]);
 }

@@ -7,6 +7,11 @@ import { labels, session } from "./session.js";
 
 const MANY = 16; // classes from which buttons become small
 
+/** The focus stays on the row that a class is chosen for. */
+function stay(event) {
+  event.preventDefault();
+}
+
 export class Palette {
   #buttons = new Map();
   #drawn = "";
@@ -37,22 +42,28 @@ export class Palette {
       {
         type: "button",
         "aria-keyshortcuts": key ? keyName(key) : null,
-        // The focus stays on the row, so that Space goes on to mean what it meant.
-        onpointerdown: (event) => event.preventDefault(),
+        onpointerdown: stay,
         onclick: (event) => this.choose(label, event),
       },
       // A class that is called what its key is called needs to be named only once.
       key === labelText(label) ? null : key ? keycap(key) : h("span.no-key"),
-      h(key === labelText(label) ? "kbd.name" : "span.name",
-        { dir: "auto", title: labelText(label).length > 18 ? labelText(label) : null }, labelText(label)),
+      h(
+        key === labelText(label) ? "kbd.name" : "span.name",
+        { dir: "auto", title: labelText(label).length > 18 ? labelText(label) : null },
+        labelText(label),
+      ),
     );
   }
 
   /** Where there is no class yet, one has to be named; where there are many, one has to be found. */
   #others(classes) {
     const other = (action, text, call) =>
-      h("button.class.add", { type: "button", onpointerdown: (event) => event.preventDefault(), onclick: call },
-        keycap(session.keys.ofAction(action)), h("span.name", text)); // prettier-ignore
+      h(
+        "button.class.add",
+        { type: "button", onpointerdown: stay, onclick: call },
+        keycap(session.keys.ofAction(action)),
+        h("span.name", text),
+      );
     return [
       classes.length ? null : other("add", "Name the first class", () => this.add()),
       classes.length > MANY ? other("find", "Find a class", () => this.find()) : null,
@@ -90,26 +101,42 @@ export async function findClass(title, among = labels()) {
     const found = () => {
       const part = field.value.trim().toLowerCase();
       const start = (label) => (labelText(label).toLowerCase().startsWith(part) ? 0 : 1);
-      return among
-        .filter((label) => labelText(label).toLowerCase().includes(part))
-        .sort((a, b) => start(a) - start(b));
+      return among.filter((label) => labelText(label).toLowerCase().includes(part)).sort((a, b) => start(a) - start(b));
     };
     const draw = () =>
-      fill(list, found().slice(0, 60).map((label, at) =>
-        h("button.class", { type: "button", class: at ? "class" : "class first", onclick: () => close({ label }) },
-          h("span.name", { dir: "auto" }, labelText(label))))); // prettier-ignore
+      fill(
+        list,
+        found()
+          .slice(0, 60)
+          .map((label, at) =>
+            h(
+              "button.class",
+              { type: "button", class: at ? "class" : "class first", onclick: () => close({ label }) },
+              h("span.name", { dir: "auto" }, labelText(label)),
+            ),
+          ),
+      );
     const field = h("input", {
-      type: "search", id: "find", dir: "auto", autocomplete: "off", dataset: { first: "" }, oninput: draw,
-    }); // prettier-ignore
+      type: "search",
+      id: "find",
+      dir: "auto",
+      autocomplete: "off",
+      dataset: { first: "" },
+      oninput: draw,
+    });
     draw();
     const first = (event) => {
       event.preventDefault();
       const label = found()[0];
       if (label !== undefined) close({ label });
     };
-    return h("form", { onsubmit: first },
+    return h(
+      "form",
+      { onsubmit: first },
       h("label", { for: "find" }, "Part of its name; Enter takes the first"),
-      h("div.search", icon("search"), field), list); // prettier-ignore
+      h("div.search", icon("search"), field),
+      list,
+    );
   });
   return chosen === null ? null : chosen.label;
 }

@@ -13,17 +13,30 @@ export function mountPeople(root) {
   const agreement = h("div.figures");
   const open = h("div.maybe");
   const flags = h("div.maybe");
-  fill(root, h("div.page",
-    h("header.page-head", h("h1", { tabindex: "-1" }, "People"),
-      h("p.lead", "The certificate rests on the first answer to each row, unless a difference was settled here.")),
-    list, agreement, open, flags)); // prettier-ignore
+  fill(
+    root,
+    h(
+      "div.page",
+      h(
+        "header.page-head",
+        h("h1", { tabindex: "-1" }, "People"),
+        h("p.lead", "The certificate rests on the first answer to each row, unless a difference was settled here."),
+      ),
+      list,
+      agreement,
+      open,
+      flags,
+    ),
+  );
   let seen = -1;
 
   async function load() {
     try {
       const [people, differences, flagged] = await Promise.all([
-        get("/api/people"), get("/api/disagreements"), get("/api/flags"),
-      ]); // prettier-ignore
+        get("/api/people"),
+        get("/api/disagreements"),
+        get("/api/flags"),
+      ]);
       if (!root.contains(list)) return;
       fill(list, peopleTable(people.people ?? state.value.people));
       fill(agreement, figures(people.agreement ?? people));
@@ -52,15 +65,32 @@ function peopleTable(people) {
   if (!people.length) return h("p", "Nobody has answered yet.");
   return table(
     [
-      { name: "name", text: "Name", head: true, value: ({ name }) => name,
-        show: ({ name }) => h("span", { dir: "auto" }, name, name === session.by ? h("span.tag", "you") : null) },
-      { name: "answers", text: "Answers", number: true, value: ({ answers }) => answers, show: ({ answers }) => count(answers) },
-      { name: "pace", text: "A minute", number: true, value: ({ per_minute: n }) => n ?? 0, show: ({ per_minute: n }) => (n ? n.toFixed(1) : "—") },
+      {
+        name: "name",
+        text: "Name",
+        head: true,
+        value: ({ name }) => name,
+        show: ({ name }) => h("span", { dir: "auto" }, name, name === session.by ? h("span.tag", "you") : null),
+      },
+      {
+        name: "answers",
+        text: "Answers",
+        number: true,
+        value: ({ answers }) => answers,
+        show: ({ answers }) => count(answers),
+      },
+      {
+        name: "pace",
+        text: "A minute",
+        number: true,
+        value: ({ per_minute: n }) => n ?? 0,
+        show: ({ per_minute: n }) => (n ? n.toFixed(1) : "—"),
+      },
       { name: "last", text: "Last answer", value: ({ last }) => last ?? 0, show: ({ last }) => ago(last) },
     ],
     people,
     { caption: "People", sort: "answers" },
-  ); // prettier-ignore
+  );
 }
 
 /** Agreement beyond chance, with a word for what the number means. */
@@ -73,11 +103,21 @@ function figures(found) {
   const rows = named.filter(([key]) => typeof found?.[key] === "number");
   const shared = found?.n_shared ?? found?.shared ?? found?.rows;
   if (!rows.length) {
-    return h("p.card.note-line", icon("info"), h("span", "How far people agree is known once several have answered the same rows."));
+    return h(
+      "p.card.note-line",
+      icon("info"),
+      h("span", "How far people agree is known once several have answered the same rows."),
+    );
   }
   return rows.map(([key, title, text]) =>
-    h("section.card.figure", h("h2", title), h("p.big", found[key].toFixed(2)), h("p", judge(found[key])),
-      h("p.help", text, typeof shared === "number" ? `, over ${plural(shared, "row")}` : ""))); // prettier-ignore
+    h(
+      "section.card.figure",
+      h("h2", title),
+      h("p.big", found[key].toFixed(2)),
+      h("p", judge(found[key])),
+      h("p.help", text, typeof shared === "number" ? `, over ${plural(shared, "row")}` : ""),
+    ),
+  );
 }
 
 function judge(value) {
@@ -91,12 +131,19 @@ function disagreements(rows, load) {
   if (!rows.length) return null;
   const decide = async (row, label) => (await settle(row, label)) && load();
   const item = (row) =>
-    h("li.card.difference",
+    h(
+      "li.card.difference",
       h("div.difference-row", showRecord({ images: [], record: {}, ...row }, { ...state.value, compact: true })),
-      h("div",
+      h(
+        "div",
         h("h3", `Row ${row.name ?? row.row}`),
-        h("ul.opinions", row.opinions.map(({ by, label }) => h("li", h("strong", { dir: "auto" }, labelText(label)), ` says ${by}`))),
-        h("div.row", { role: "group", "aria-label": "Settle it" }, settleButtons(row, decide)))); // prettier-ignore
+        h(
+          "ul.opinions",
+          row.opinions.map(({ by, label }) => h("li", h("strong", { dir: "auto" }, labelText(label)), ` says ${by}`)),
+        ),
+        h("div.row", { role: "group", "aria-label": "Settle it" }, settleButtons(row, decide)),
+      ),
+    );
   return h("section", h("h2", `${plural(rows.length, "row")} seen differently`), h("ul.plain", rows.map(item)));
 }
 
@@ -104,8 +151,12 @@ function disagreements(rows, load) {
 function settleButtons(row, decide) {
   const given = [...new Map(row.opinions.map(({ label }) => [JSON.stringify(label), label])).values()];
   const others = labels().filter((label) => !given.some((one) => one === label));
-  const choice = h("select", { "aria-label": "Another class", onchange: () => decide(row, others[choice.selectedIndex - 1]) },
-    h("option", "Another class…"), others.map((label) => h("option", labelText(label)))); // prettier-ignore
+  const choice = h(
+    "select",
+    { "aria-label": "Another class", onchange: () => decide(row, others[choice.selectedIndex - 1]) },
+    h("option", "Another class…"),
+    others.map((label) => h("option", labelText(label))),
+  );
   return [
     given.map((label) => h("button.primary", { type: "button", onclick: () => decide(row, label) }, labelText(label))),
     others.length ? choice : null,
@@ -114,9 +165,25 @@ function settleButtons(row, decide) {
 
 function flagList(rows) {
   if (!rows.length) return null;
-  return h("section", h("h2", `${plural(rows.length, "flagged row")}`),
-    h("ul.plain", rows.map((row) => h("li.card.difference",
-      row.record ? h("div.difference-row", showRecord({ images: [], ...row }, { ...state.value, compact: true })) : null,
-      h("div", h("h3", `Row ${row.name ?? row.row}`), h("p", { dir: "auto" }, row.comment), h("p.help", `${row.by ?? ""} ${row.at ? ago(row.at) : ""}`)))))); // prettier-ignore
+  return h(
+    "section",
+    h("h2", `${plural(rows.length, "flagged row")}`),
+    h(
+      "ul.plain",
+      rows.map((row) =>
+        h(
+          "li.card.difference",
+          row.record
+            ? h("div.difference-row", showRecord({ images: [], ...row }, { ...state.value, compact: true }))
+            : null,
+          h(
+            "div",
+            h("h3", `Row ${row.name ?? row.row}`),
+            h("p", { dir: "auto" }, row.comment),
+            h("p.help", `${row.by ?? ""} ${row.at ? ago(row.at) : ""}`),
+          ),
+        ),
+      ),
+    ),
+  );
 }
-

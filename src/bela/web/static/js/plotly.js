@@ -43,7 +43,10 @@ export function colours() {
     return getComputedStyle(probe).color;
   };
   const found = Object.fromEntries(
-    ["ink", "soft", "line", "bg", "surface", "accent", "on-accent", "accent-soft", "accent-faint"].map((name) => [name, read(name)]),
+    ["ink", "soft", "line", "bg", "surface", "accent", "on-accent", "accent-soft", "accent-faint"].map((name) => [
+      name,
+      read(name),
+    ]),
   );
   probe.remove();
   return found;

@@ -20,8 +20,8 @@ export function showRecord(question, { shown, kinds, compact = false }) {
   // Beside a picture, file names and other values only matter to those who look for them.
   const parts = [
     pictures.length ? h("div.pictures", { dataset: { n: pictures.length } }, pictures) : null,
-    texts.map((column) => showText(column, question.record[column], texts.length + values.length > 1)),
-    values.length && !(compact && pictures.length) ? showValues(question.record, values) : null,
+    texts.map((column) => showText(column, question.record[column], texts.length + values.length > 1, compact)),
+    values.length && !(compact && pictures.length) ? showValues(question.record, values, compact) : null,
   ];
   const kind = pictures.length ? "picture" : texts.length ? "text" : "values";
   return h("div.record", { dataset: { kind } }, parts);
@@ -55,19 +55,21 @@ function isText(value, kind) {
   return typeof value === "string" && (kind === "text" || value.length > LONG || value.includes("\n"));
 }
 
-function showText(column, text, named) {
+function showText(column, text, named, compact) {
+  // A long one can be scrolled by keyboard too; a tile is a button already, and holds nothing to be reached.
+  const reached = !compact && text.length > 1200 ? { tabindex: "0", role: "group", "aria-label": column } : {};
   return h(
     "section.text",
     named ? h("h3.column", { dir: "auto" }, column) : null,
-    // It can be scrolled by keyboard too.
-    h("div.prose", { dir: "auto", tabindex: text.length > 1200 ? "0" : null, role: "group", "aria-label": column }, text),
+    h("div.prose", { dir: "auto", ...reached }, compact ? text.slice(0, LONG * 3) : text),
   );
 }
 
-function showValues(record, columns) {
+function showValues(record, columns, compact) {
+  const show = compact ? (value) => plain(value).slice(0, LONG) : showValue;
   return h(
     "dl.values",
-    columns.map((column) => [h("dt", { dir: "auto" }, column), h("dd", { dir: "auto" }, showValue(record[column]))]),
+    columns.map((column) => [h("dt", { dir: "auto" }, column), h("dd", { dir: "auto" }, show(record[column]))]),
   );
 }
 

@@ -35,10 +35,13 @@ export async function begin(by) {
   const tabs = new Tabs(session.scope);
   session.outbox = new Outbox(session.scope, tabs, { refused, changed: (n) => waiting.set(n) });
   session.feed = new Feed({
-    outbox: session.outbox, tabs, by, grid: session.grid,
+    outbox: session.outbox,
+    tabs,
+    by,
+    grid: session.grid,
     ahead: () => (session.grid ? gridSize() - 1 : ROWS_AHEAD),
     changed: () => session.changed?.(),
-  }); // prettier-ignore
+  });
   await tabs.meet(() => session.feed.ids);
   session.outbox.adopt();
   setInterval(() => session.outbox.adopt(), 30000);
@@ -149,8 +152,10 @@ function refused(refusals) {
 export async function flag(question) {
   const comment = await askText(`Flag row ${question.name}`, {
     label: "What should somebody look at later?",
-    long: true, most: 2000, button: "Flag it",
-  }); // prettier-ignore
+    long: true,
+    most: 2000,
+    button: "Flag it",
+  });
   if (comment === null) return;
   try {
     await session.outbox.settle();
@@ -190,9 +195,11 @@ async function decide(path, { row }, label, text) {
 export async function addClass() {
   const problem = (text) => (labels().some((label) => labelText(label) === text) ? "There is such a class." : null);
   const name = await askText("New class", {
-    label: "Name of the class", button: "Add it", problem,
+    label: "Name of the class",
+    button: "Add it",
+    problem,
     help: "Rows labelled so far stay as they are.",
-  }); // prettier-ignore
+  });
   if (name === null) return null;
   const known = new Set(labels().map(labelText));
   try {
@@ -224,10 +231,13 @@ export async function switchGrid(grid) {
 /** Ask who is there; the name is remembered. */
 export async function askName(before = recall("name", "")) {
   const name = await askText("Who is answering?", {
-    label: "Your name", value: before, most: 60, button: "Begin",
+    label: "Your name",
+    value: before,
+    most: 60,
+    button: "Begin",
+    optional: Boolean(before),
     help: "Others see it beside your answers. It is remembered in this browser.",
-  }); // prettier-ignore
+  });
   if (name) keep("name", name);
   return name;
 }
-

@@ -2,7 +2,8 @@
 
 import { post } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { count, percentFloor, percentShort, plural } from "./format.js";
+import { certainly } from "./explain.js";
+import { percentShort, plural } from "./format.js";
 import { online, state, takeIn } from "./live.js";
 import { complain } from "./notes.js";
 import { session } from "./session.js";
@@ -17,18 +18,36 @@ export function stopped() {
   return Boolean(reason) && goneOn !== reason;
 }
 
-/** Draw what stands in the place of rows, where there are none to show; `more` says that there are some to go on with. */
+/** Draw what stands in the place of rows where none is shown; `more` says that there are some to go on with. */
 export function inPlaceOfRows(root, { ready, more, empty }) {
   const { stop_reason: reason, lower, target, revising } = state.value;
-  const now = JSON.stringify([ready, more, empty, reason, goneOn, revising, online.value, reason ? [lower, target] : 0]);
+  const now = JSON.stringify([
+    ready,
+    more,
+    empty,
+    reason,
+    goneOn,
+    revising,
+    online.value,
+    reason ? [lower, target] : 0,
+  ]);
   if (now === drawn && root.firstChild) return;
   drawn = now;
   if (ready) fill(root);
   else if (reason) fill(root, reached(more));
   else if (!online.value) fill(root, card("cloud", "The server is away", "Your answers are safe in this browser."));
   else if (!empty) fill(root, h("p.loading", "Fetching rows…"));
-  else if (revising) fill(root, card("wait", "One moment", "All rows are being labelled anew. The next ones come by themselves."));
-  else fill(root, card("people", "All rows that can be asked about are taken", "Others are answering them. The next ones come by themselves."));
+  else if (revising)
+    fill(root, card("wait", "One moment", "All rows are being labelled anew. The next ones come by themselves."));
+  else
+    fill(
+      root,
+      card(
+        "people",
+        "All rows that can be asked about are taken",
+        "Others are answering them. The next ones come by themselves.",
+      ),
+    );
 }
 
 function card(sign, title, text) {
@@ -36,8 +55,8 @@ function card(sign, title, text) {
 }
 
 function reached(more) {
-  const { stop_reason: reason, lower, confidence, n_rows: rows, target, answers } = state.value;
-  const sentence = `At least ${percentFloor(lower)} of all ${count(rows)} labels are right (${percentShort(confidence)} sure).`;
+  const { stop_reason: reason, target, answers } = state.value;
+  const sentence = certainly(state.value);
   const [title, text] = {
     target: ["Target reached", `${sentence} That took ${plural(answers, "answer")}.`],
     budget: ["All answers that were planned are given", sentence],
@@ -47,15 +66,22 @@ function reached(more) {
     "section.card.reached",
     { dataset: { reason } },
     icon(reason === "target" ? "check" : "info"),
-    h("div",
+    h(
+      "div",
       h("h2", title),
       h("p", text),
-      h("div.row",
+      h(
+        "div.row",
         h("a.button.primary", { href: "#/report" }, icon("download"), "Export the labels"),
         more
           ? h("button", { type: "button", onclick: () => goOn(reason) }, "Go on answering")
-          : reason === "target" && target < 0.999 ? raise(target) : null,
-        h("a.button", { href: "#/tree" }, "Look at the labels")))); // prettier-ignore
+          : reason === "target" && target < 0.999
+            ? raise(target)
+            : null,
+        h("a.button", { href: "#/tree" }, "Look at the labels"),
+      ),
+    ),
+  );
 }
 
 /** Offer the next higher target. */

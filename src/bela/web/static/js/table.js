@@ -15,10 +15,24 @@ export function table(columns, rows, { caption, sort = null, down = true, most =
 
   const draw = () => {
     const column = columns.find(({ name }) => name === by);
-    const sorted = column ? [...rows].sort((a, b) => compare(column.value(a), column.value(b)) * (falling ? -1 : 1)) : rows;
-    fill(body, sorted.slice(0, limit).map((row) =>
-      h("tr", columns.map(({ show, value, number, head }) =>
-        h(head ? "th" : "td", { class: number ? "number" : null, scope: head ? "row" : null }, show ? show(row) : value(row)))))); // prettier-ignore
+    const sorted = column
+      ? [...rows].sort((a, b) => compare(column.value(a), column.value(b)) * (falling ? -1 : 1))
+      : rows;
+    fill(
+      body,
+      sorted.slice(0, limit).map((row) =>
+        h(
+          "tr",
+          columns.map(({ show, value, number, head }) =>
+            h(
+              head ? "th" : "td",
+              { class: number ? "number" : null, scope: head ? "row" : null },
+              show ? show(row) : value(row),
+            ),
+          ),
+        ),
+      ),
+    );
     for (const [name, cell] of heads) {
       cell.setAttribute("aria-sort", name !== by ? "none" : falling ? "descending" : "ascending");
     }
@@ -33,13 +47,19 @@ export function table(columns, rows, { caption, sort = null, down = true, most =
   const more = h("button", { type: "button", onclick: () => ((limit = Infinity), draw()) });
   const head = columns.map(({ name, text, value, number, sorts = true }) => {
     if (!sorts) return h("td");
-    const cell = h("th", { scope: "col", class: number ? "number" : null },
-      value ? h("button.quiet.sort", { type: "button", onclick: () => sortBy(name) }, text, icon("down")) : text); // prettier-ignore
+    const cell = h(
+      "th",
+      { scope: "col", class: number ? "number" : null },
+      value ? h("button.quiet.sort", { type: "button", onclick: () => sortBy(name) }, text, icon("down")) : text,
+    );
     heads.set(name, cell);
     return cell;
   });
-  const node = h("div.table-frame",
-    h("table", caption ? h("caption.visually-hidden", caption) : null, h("thead", h("tr", head)), body), more); // prettier-ignore
+  const node = h(
+    "div.table-frame",
+    h("table", caption ? h("caption.visually-hidden", caption) : null, h("thead", h("tr", head)), body),
+    more,
+  );
   draw();
   return node;
 }

@@ -29,7 +29,9 @@ export function mountTree(root, [leaf]) {
     }
     if (!root.contains(map)) return;
     lead.textContent = leaves.length
-      ? `Rows that look alike lie in one of ${plural(leaves.length, "leaf", "leaves")} and share its label, unless you answered otherwise. The larger an area, the more rows; the darker, the surer. Open one to see its rows, the least certain first.`
+      ? `Rows that look alike lie in one of ${plural(leaves.length, "leaf", "leaves")} and share its label, unless you
+        answered otherwise. The larger an area, the more rows; the darker, the surer. Open one to see its rows, the
+        least certain first.`
       : "There are no leaves yet: they come with the first answers.";
     map.hidden = !leaves.length;
     fill(list, leaves.length ? leafTable(leaves) : null);
@@ -53,18 +55,31 @@ export function mountTree(root, [leaf]) {
 function leafTable(leaves) {
   return table(
     [
-      { name: "label", text: "Label", head: true, value: ({ label }) => labelText(label),
-        show: ({ leaf, label }) => h("a", { href: `#/tree/${leaf}`, dir: "auto" }, labelText(label)) },
+      {
+        name: "label",
+        text: "Label",
+        head: true,
+        value: ({ label }) => labelText(label),
+        show: ({ leaf, label }) => h("a", { href: `#/tree/${leaf}`, dir: "auto" }, labelText(label)),
+      },
       { name: "size", text: "Rows", number: true, value: ({ size }) => size, show: ({ size }) => count(size) },
       { name: "known", text: "Answered", number: true, value: ({ known }) => known, show: ({ known }) => count(known) },
-      { name: "probability", text: "Right, as expected", value: ({ probability }) => probability,
-        show: ({ probability: p }) => (p === null ? "—" : shareBar(p, percent(p))) },
-      { name: "lower", text: "Certainly right", value: ({ lower }) => lower,
-        show: ({ lower }) => (lower === null ? "—" : shareBar(lower, percentFloor(lower))) },
+      {
+        name: "probability",
+        text: "Right, as expected",
+        value: ({ probability }) => probability,
+        show: ({ probability: p }) => (p === null ? "—" : shareBar(p, percent(p))),
+      },
+      {
+        name: "lower",
+        text: "Certainly right",
+        value: ({ lower }) => lower,
+        show: ({ lower }) => (lower === null ? "—" : shareBar(lower, percentFloor(lower))),
+      },
     ],
     leaves,
     { caption: "Leaves", sort: "size" },
-  ); // prettier-ignore
+  );
 }
 
 /** Draw leaves within their labels, as large as they have rows and as dark as they are sure. */
@@ -78,32 +93,40 @@ async function drawMap(node, leaves) {
   const labels = [...new Map(sorted.map(({ label }) => [JSON.stringify(label), label])).entries()];
   const rest = sorted.slice(DRAWN).reduce((sum, { size }) => sum + size, 0);
   const shade = shades(c);
-  const data = [{
-    type: "treemap",
-    branchvalues: "remainder",
-    ids: [...labels.map(([key]) => `label ${key}`), ...shown.map(({ leaf }) => `leaf ${leaf}`)],
-    labels: [...labels.map(([, label]) => labelText(label)), ...shown.map(({ label }) => labelText(label))].map(escape),
-    parents: [...labels.map(() => ""), ...shown.map(({ label }) => `label ${JSON.stringify(label)}`)],
-    values: [...labels.map(() => 0), ...shown.map(({ size }) => size)],
-    customdata: [...labels.map(() => ""), ...shown.map(({ size, known, probability: p }) =>
-      `${plural(size, "row")}<br>${count(known)} answered${p === null ? "" : `<br>${percent(p)} right, as expected`}`)],
-    texttemplate: [...labels.map(() => "<b>%{label}</b>"), ...shown.map(({ size }) => count(size))],
-    textposition: "middle center",
-    textfont: {
-      size: 13,
-      color: [...labels.map(() => c.ink), ...shown.map((leaf) => shade(leaf).ink)],
+  const data = [
+    {
+      type: "treemap",
+      branchvalues: "remainder",
+      ids: [...labels.map(([key]) => `label ${key}`), ...shown.map(({ leaf }) => `leaf ${leaf}`)],
+      labels: [...labels.map(([, label]) => labelText(label)), ...shown.map(({ label }) => labelText(label))].map(
+        escape,
+      ),
+      parents: [...labels.map(() => ""), ...shown.map(({ label }) => `label ${JSON.stringify(label)}`)],
+      values: [...labels.map(() => 0), ...shown.map(({ size }) => size)],
+      customdata: [
+        ...labels.map(() => ""),
+        ...shown.map(({ size, known, probability: p }) =>
+          [plural(size, "row"), `${count(known)} answered`, `${percent(p)} right, as expected`].join("<br>"),
+        ),
+      ],
+      texttemplate: [...labels.map(() => "<b>%{label}</b>"), ...shown.map(({ size }) => count(size))],
+      textposition: "middle center",
+      textfont: {
+        size: 13,
+        color: [...labels.map(() => c.ink), ...shown.map((leaf) => shade(leaf).ink)],
+      },
+      hovertemplate: "<b>%{label}</b><br>%{customdata}<extra></extra>",
+      marker: {
+        colors: [...labels.map(() => c.bg), ...shown.map((leaf) => shade(leaf).paper)],
+        line: { width: 0 },
+        pad: { t: 24, l: 0, r: 6, b: 6 },
+        cornerradius: 5,
+      },
+      tiling: { pad: 2 },
+      pathbar: { visible: false },
+      root: { color: c.bg },
     },
-    hovertemplate: "<b>%{label}</b><br>%{customdata}<extra></extra>",
-    marker: {
-      colors: [...labels.map(() => c.bg), ...shown.map((leaf) => shade(leaf).paper)],
-      line: { width: 0 },
-      pad: { t: 24, l: 0, r: 6, b: 6 },
-      cornerradius: 5,
-    },
-    tiling: { pad: 2 },
-    pathbar: { visible: false },
-    root: { color: c.bg },
-  }]; // prettier-ignore
+  ];
   const uniformtext = { minsize: 11, mode: "hide" };
   await Plotly.react(node, data, layout({ height: 440, margin: { l: 0, r: 0, t: 0, b: 0 }, uniformtext }), CONFIG);
   node.removeAllListeners?.("plotly_treemapclick");
@@ -112,12 +135,17 @@ async function drawMap(node, leaves) {
     if (kind === "leaf") location.hash = `#/tree/${leaf}`;
     return kind !== "leaf"; // a label may be zoomed into
   });
-  if (rest) node.setAttribute("aria-label", `Map of the ${DRAWN} largest leaves; ${plural(rest, "row")} are in smaller ones.`);
+  if (rest)
+    node.setAttribute("aria-label", `Map of the ${DRAWN} largest leaves; ${plural(rest, "row")} are in smaller ones.`);
 }
 
 /** The colours of a leaf: the surer its labels, the darker; most are nearly sure, so small doubts are made to show. */
 function shades(c) {
-  const numbers = (colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+  const numbers = (colour) =>
+    colour
+      .match(/[\d.]+/g)
+      .slice(0, 3)
+      .map(Number);
   const [pale, full] = [numbers(c["accent-soft"]), numbers(c.accent)];
   return ({ probability, lower }) => {
     const sure = Math.max(0, ((probability ?? lower ?? 0) - 0.5) * 2) ** 6;
