@@ -1,6 +1,7 @@
 """The labelling of one dataset, from the first question to the export."""
 
 from bela.campaign._campaign import Campaign
+from bela.campaign._changes import n_carried
 from bela.campaign._label import label
 from bela.campaign._overview import Tally, last_deed, n_deeds, tally
 from bela.campaign._settings import SETTINGS, Settings, read_settings
@@ -40,6 +41,7 @@ __all__ = [
     "label",
     "label_source",
     "last_deed",
+    "n_carried",
     "n_deeds",
     "n_said",
     "open_campaign",

@@ -49,11 +49,17 @@ class _Carried:
 
     answers: list[_Kept]
     names: dict[Label, Label]
+    n_kept: int = 0
 
 
 def read_carried(path: Path, settings: Settings) -> dict[int, Label]:
     """Return the answers from before the data changed, by row; none if they have not."""
     return {kept.row: kept.label for kept in _read(path, settings).answers if kept.row is not None}
+
+
+def n_carried(path: Path, settings: Settings) -> int:
+    """Count the answers that were kept when the data changed; labels that the data brought are not among them."""
+    return _read(path, settings).n_kept
 
 
 def save_digests(path: Path, records: Records) -> None:
@@ -91,7 +97,7 @@ def carry_over(
         budget=None if settings.budget is None else min(settings.budget, records.n_rows), classes=classes,
     )  # fmt: skip
     SQLiteJournal(path / new.journal, create=True).close()
-    lines = [json.dumps({"names": list(names.items())}) + "\n"]
+    lines = [json.dumps({"names": list(names.items()), "n_kept": n_kept}) + "\n"]
     lines += [json.dumps([kept.row, kept.label, kept.digest]) + "\n" for kept in placed]
     write_durably(path / str(new.carried), "".join(lines).encode())
     save_digests(path / new.rows, records)
@@ -217,7 +223,7 @@ def _read(path: Path, settings: Settings) -> _Carried:
     file = path / settings.carried
     try:
         head, *lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-        carried = _Carried([_Kept(*line) for line in lines], dict(head["names"]))
+        carried = _Carried([_Kept(*line) for line in lines], dict(head["names"]), int(head.get("n_kept", 0)))
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise JournalError(f"{file} cannot be read, restore a copy of it: {error}") from None
     labels = [kept.label for kept in carried.answers] + [name for pair in carried.names.items() for name in pair]

@@ -86,9 +86,9 @@ class Asker:
             self._say(f"No label of this file is {shorten(label)}: type it again if it is the right one.")
 
     def _read(self) -> str | None:
-        self._console.print("  right? ", end="", markup=False, highlight=False)
-        self._console.file.flush()
         try:
+            self._console.print("  right? ", end="", markup=False, highlight=False)
+            self._console.file.flush()
             line = sys.stdin.readline()
         except KeyboardInterrupt:
             line = ""

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bela.campaign import SETTINGS, Campaign, Settings, StoredCampaign, create_campaign, open_campaign, read_settings
+from bela.campaign import (
+    SETTINGS,
+    Campaign,
+    Settings,
+    StoredCampaign,
+    create_campaign,
+    n_carried,
+    open_campaign,
+    read_settings,
+)
 from bela.cli._campaign_options import DEFAULT_TARGET, Choices
 from bela.datasets import DATASETS
 from bela.errors import JournalError, LabelError, ParameterError
@@ -119,7 +128,9 @@ def open_or_create(
         try:
             if stored.settings.journal != before.journal:
                 what = "The data have" if stored.settings.fingerprint != before.fingerprint else "The program has"
-                bars.say(f"{what} changed: {_n_carried(stored)} answers to rows that are the same are kept.")
+                bars.say(
+                    f"{what} changed: {n_carried(path, stored.settings)} answers to rows that are the same are kept."
+                )
             _change(stored, choices, bars)
         except BaseException:
             stored.close()
@@ -285,10 +296,3 @@ def _change(stored: StoredCampaign, choices: Choices, bars: Bars) -> None:
         if label not in campaign.classes:
             campaign.add_class(label)
             bars.say(f"{name!r} is a class from now on.")
-
-
-def _n_carried(stored: StoredCampaign) -> int:
-    if stored.settings.carried is None:
-        return 0
-    with (stored.path / stored.settings.carried).open(encoding="utf-8") as file:
-        return sum(1 for _ in file)

@@ -130,8 +130,8 @@ class TerminalLabeller:
     # ---------------------------------------------------------------------------------------------- reading
 
     def _read(self) -> str | None:
-        self._echo("> ")
         try:
+            self._echo("> ")  # within, as somebody quick may press Ctrl-C as soon as it is seen
             typed = self._keyboard.read()
             while typed == OTHER:
                 typed = self._keyboard.read()
