@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
+
+from bela.campaign import Opinions
+from bela.web._people import NOBODY
+
+_MOST_PEOPLE = 30  # whose pairs are compared
 
 Ratings = Mapping[Any, Hashable]
 """What people said about one thing: person to label."""
@@ -69,3 +75,25 @@ def krippendorff_alpha(items: Iterable[Ratings]) -> float | None:
     n = sum(totals.values())
     expected = (n**2 - sum(k * k for k in totals.values())) / (n - 1) if n > 1 else 0.0
     return None if expected == 0 else 1 - disagreement / expected
+
+
+def agreement_of(shared: Sequence[Opinions]) -> dict[str, Any]:
+    """Return how far people agree, each pair and all together, on what they said at first."""
+    items = [{by or NOBODY: label for by, label in found.said.items()} for found in shared]
+    names = sorted({name for item in items for name in item})[:_MOST_PEOPLE]
+    pairs = []
+    for one, other in combinations(names, 2):
+        said = [(item[one], item[other]) for item in items if one in item and other in item]
+        if said:
+            same = sum(first == second for first, second in said)
+            pairs.append(
+                {"people": [one, other], "n": len(said), "agreement": same / len(said), "cohen": cohen_kappa(said)}
+            )
+    return {
+        "cohen": pairs[0]["cohen"] if len(pairs) == 1 else None,
+        "n_shared": len(items),
+        "n_differ": sum(found.differ for found in shared),
+        "pairs": pairs,
+        "fleiss": fleiss_kappa(items),
+        "krippendorff": krippendorff_alpha(items),
+    }

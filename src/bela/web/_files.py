@@ -86,6 +86,18 @@ def make_export(service: LabelService, form: str) -> str:
         return _packed(to).name if to.is_dir() else to.name
 
 
+def make_report(service: LabelService) -> tuple[str, str]:
+    """Return the report of a campaign as it stands, and the name of the file to keep it in."""
+    from bela.reports import write_report
+    from bela.web._report import Reporter
+
+    stored = service.stored
+    reporter = Reporter(stored, view=service.view, pictures=service.pictures)
+    with service.lock:
+        reporter.look(service.notes)
+    return write_report(reporter.facts()), f"{_stem(stored)}-report.html"
+
+
 def find_export(stored: StoredCampaign, name: str) -> Path:
     """Return an export by its name, which names a file there and nothing else."""
     folder = stored.path / EXPORTS

@@ -65,14 +65,20 @@ class Pictures:
                 self._n_bytes -= len(self._kept.popitem(last=False)[1][0])
         return made
 
-    def _image(self, row: int, column: str) -> Image:
+    def thumbnail(self, row: int, column: str, size: int) -> tuple[bytes, str]:
+        """Return a small picture of a row, at most so many pixels wide and high; small arrays stay as they are."""
+        image = self._image(row, column, enlarge=False)
+        image.thumbnail((size, size))
+        return _encode(image, quality=75)
+
+    def _image(self, row: int, column: str, *, enlarge: bool = True) -> Image:
         if not 0 <= row < self._records.n_rows:
             raise QuestionError(f"there is no row {row}: rows go from 0 to {self._records.n_rows - 1}")
         if self._array is not None and column == self._main:
-            return self._of_pixels(np.asarray(self._array[row]))
+            return self._of_pixels(np.asarray(self._array[row]), enlarge)
         value = self._records.record(row).get(column)
         if isinstance(value, list):
-            return self._of_pixels(np.asarray(value))
+            return self._of_pixels(np.asarray(value), enlarge)
         where = f"row {row} of column {column!r}"
         if isinstance(value, dict):  # as Hugging Face datasets have them
             value = value.get("bytes") or value.get("path")
@@ -95,7 +101,7 @@ class Pictures:
             raise QuestionError(f"{where} names no picture inside the folder of the data")
         return place
 
-    def _of_pixels(self, pixels: npt.NDArray[Any]) -> Image:
+    def _of_pixels(self, pixels: npt.NDArray[Any], enlarge: bool) -> Image:
         from PIL import Image
 
         if pixels.ndim not in (2, 3) or pixels.dtype.kind not in "buif" or 0 in pixels.shape:
@@ -111,7 +117,7 @@ class Pictures:
             scaled = (np.nan_to_num(pixels.astype(np.float64)) - low) / max(high - low, 1e-12)
             pixels = (np.clip(scaled, 0, 1) * 255).round().astype(np.uint8)
         image = Image.fromarray(np.ascontiguousarray(pixels))
-        factor = SMALLEST // max(image.size)
+        factor = SMALLEST // max(image.size) if enlarge else 1
         if factor > 1:
             image = image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST)
         return image
@@ -153,7 +159,7 @@ def _open(file: Path | io.BytesIO, where: str) -> Image:
         raise DataError(f"the picture in {where} cannot be shown: {error}") from None
 
 
-def _encode(image: Image) -> tuple[bytes, str]:
+def _encode(image: Image, quality: int = 88) -> tuple[bytes, str]:
     """Return an image as PNG if it is small or has few colours, else as JPEG; nothing of its metadata is kept."""
     from PIL import Image as Images
 
@@ -163,5 +169,5 @@ def _encode(image: Image) -> tuple[bytes, str]:
     if image.mode in ("L", "1", "P") or max(image.size) <= SMALLEST:
         image.save(file, "PNG", compress_level=1)
         return file.getvalue(), "image/png"
-    image.save(file, "JPEG", quality=88)
+    image.save(file, "JPEG", quality=quality)
     return file.getvalue(), "image/jpeg"

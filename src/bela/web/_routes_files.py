@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, HTMLResponse
 
 from bela.web._context import Service
-from bela.web._files import find_export, guidelines_html, make_export, read_guidelines, write_guidelines
+from bela.web._files import find_export, guidelines_html, make_export, make_report, read_guidelines, write_guidelines
 from bela.web._models import AimIn, ExportIn, ExportOut, GuidelinesIn, GuidelinesOut, StateAfter
 
 router = APIRouter(tags=["files"])
@@ -48,3 +48,10 @@ def get_export(name: str, service: Service) -> FileResponse:
     """Return an export as a download."""
     path = find_export(service.stored, name)
     return FileResponse(path, media_type="application/octet-stream", filename=path.name)
+
+
+@router.get("/report", response_class=HTMLResponse)
+def get_report(service: Service) -> HTMLResponse:
+    """Return the report as one HTML file to be kept; it is not opened here, where it could pass for the page."""
+    text, name = make_report(service)
+    return HTMLResponse(text, headers={"Content-Disposition": f"attachment; filename*=utf-8''{quote(name)}"})

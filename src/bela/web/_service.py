@@ -27,6 +27,7 @@ from bela.web._desk import Desk
 from bela.web._intake import Intake, Said, Ticket
 from bela.web._labels import Labels
 from bela.web._leases import Leases
+from bela.web._notes import Notes
 from bela.web._people import People
 from bela.web._pictures import Pictures
 from bela.web._rows import LONGEST_ALONE, RowView, ShownRow
@@ -237,6 +238,11 @@ class LabelService:
     def labels(self) -> Labels | None:
         """The labels of all rows as they were a moment ago, None before the first answer."""
         return self._standing.labels
+
+    @property
+    def notes(self) -> Notes:
+        """What the page remembers: points of the chart, and what was foretold."""
+        return self._standing.notes
 
     @property
     def foretold(self) -> Mapping[int, Label]:

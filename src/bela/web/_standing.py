@@ -48,7 +48,7 @@ class Standing:
     ) -> None:
         self._stored, self._campaign, self._view, self._people = stored, stored.campaign, view, people
         self._team, self._clock, self._now = team, clock, now
-        self._notes = Notes(stored.path / "cache")
+        self.notes = Notes(stored.path / "cache")
         self.labels: Labels | None = None
         self._labels_at = self._slow_at = float("-inf")
         self._pause = 0.0  # until all rows are labelled again
@@ -64,12 +64,12 @@ class Standing:
     @property
     def history(self) -> list[dict[str, Any]]:
         """The points of the chart."""
-        return self._notes.points()
+        return self.notes.points()
 
     @property
     def foretold(self) -> dict[int, Any]:
         """What the labels said about each question before it was answered."""
-        return self._notes.foretold
+        return self.notes.foretold
 
     @property
     def _seq(self) -> int:
@@ -117,7 +117,7 @@ class Standing:
             self.labels = labels
             self._slow_of = -1
             certificate = labels.result.certificate
-            self._notes.mark(
+            self.notes.mark(
                 answers=labels.result.n_asked,
                 lower=float(certificate.lower),
                 expected=labels.expected,
@@ -144,7 +144,7 @@ class Standing:
     def foretold_by_labels(self, question: Question) -> None:
         """Take note of what the labels said about a question that was answered since they were made."""
         if self.labels is not None and self._campaign.method.n_revisions:
-            self._notes.foretell(question.id, self.labels.label(question.row))
+            self.notes.foretell(question.id, self.labels.label(question.row))
 
     def _label_all(self) -> Labels | None:
         began = time.perf_counter()

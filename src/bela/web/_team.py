@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 from bela.campaign import Opinions, opinions
 from bela.records import Label
-from bela.web._agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
+from bela.web._agreement import agreement_of
 from bela.web._errors import Conflict
 from bela.web._people import NOBODY
 from bela.web._service import LabelService
-
-_MOST_PEOPLE = 30  # whose pairs are compared
 
 
 def agreement(service: LabelService) -> dict[str, Any]:
     """Return how far people agree, each pair and all together, on what they said at first."""
     with service.lock:
         shared = opinions(service.stored.campaign, at_least=2)
-    items = [{by or NOBODY: label for by, label in found.said.items()} for found in shared]
-    names = sorted({name for item in items for name in item})[:_MOST_PEOPLE]
-    pairs = []
-    for one, other in combinations(names, 2):
-        said = [(item[one], item[other]) for item in items if one in item and other in item]
-        if said:
-            same = sum(first == second for first, second in said)
-            pairs.append(
-                {"people": [one, other], "n": len(said), "agreement": same / len(said), "cohen": cohen_kappa(said)}
-            )
-    return {
-        "cohen": pairs[0]["cohen"] if len(pairs) == 1 else None,
-        "n_shared": len(items),
-        "n_differ": sum(found.differ for found in shared),
-        "pairs": pairs,
-        "fleiss": fleiss_kappa(items),
-        "krippendorff": krippendorff_alpha(items),
-    }
+    return agreement_of(shared)
 
 
 def disagreements(service: LabelService, *, settled: bool, offset: int, limit: int) -> list[dict[str, Any]]:

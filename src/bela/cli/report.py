@@ -1,0 +1,101 @@
+"""`bela report`: one HTML file about a campaign, to be sent to a colleague."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bela.cli._campaign_options import FolderArgument, JsonFlag
+
+if TYPE_CHECKING:
+    from bela.campaign import StoredCampaign
+    from bela.cli._output import Output
+    from bela.reports import Course
+
+_MOMENTS = 10  # at which a campaign is looked at again, where nobody took notes
+
+
+def report(
+    campaign: FolderArgument,
+    *,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="FILE", help="The file.", show_default="the campaign's name with -report.html"),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    json_: JsonFlag = False,
+) -> None:
+    """Write a report: the certificate in plain words, charts, leaves, examples, and what was asked.
+
+    One HTML file that needs no network and runs no script. Somebody may go on answering meanwhile.
+    """
+    from bela.cli._campaigns import find_campaign, open_to_look
+    from bela.cli._output import Output
+    from bela.cli._overview import bound_line, count
+    from bela.reports import save_report, write_report
+    from bela.web import Notes, Reporter
+
+    output = Output("-" if json_ else None)
+    path = find_campaign(campaign)
+    to = to or Path(f"{path.name.removesuffix('.bela') or 'campaign'}-report.html")
+    _check(to, overwrite)
+    with open_to_look(path, output) as stored:
+        notes = Notes(stored.path / "cache")
+        course = _course(stored, output) if len(notes.points()) < _MOMENTS // 2 else ()
+        reporter = Reporter(stored)
+        reporter.look(notes, course)
+        facts = reporter.facts()
+    text = write_report(facts)
+    save_report(text, to)
+    document = facts.certificate
+    certificate = {"lower": document["bound"], "confidence": document["confidence"], "kind": document["kind"]}
+    outcome: dict[str, Any] = {
+        "to": str(to),
+        "campaign": str(path),
+        "n_bytes": len(text.encode()),
+        "n_rows": document["counts"]["rows"],
+        "n_asked": document["counts"]["asked"],
+        "certificate": certificate,
+    }
+    words = [
+        f"The report about {count(outcome['n_rows'], 'row')}: {to} ({max(1, outcome['n_bytes'] // 1000):,} kB)",
+        bound_line(certificate),
+    ]
+    output.finish(outcome, words)
+
+
+def _check(to: Path, overwrite: bool) -> None:
+    """Refuse a place where no report can be written, before all the work."""
+    from bela.errors import ParameterError
+
+    if to.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"a report is an HTML file: let its name end in .html, not as in {to.name}")
+    if not to.absolute().parent.is_dir():
+        raise ParameterError(f"there is no folder {to.parent} to write the report to: make it first")
+    if to.is_dir() or (to.exists() and not overwrite):
+        raise ParameterError(f"there is already something at {to}: choose another --to, or --overwrite it")
+
+
+def _course(stored: StoredCampaign, output: Output) -> list[Course]:
+    """Look at a campaign as it was at some earlier moments: nobody had the page open, so there are no notes of it."""
+    import numpy as np
+
+    from bela.campaign import open_campaign
+    from bela.reports import Course
+
+    answered = [event.seq for event in stored.journal.events() if event.kind == "answered"]
+    moments = sorted({answered[int(at)] for at in np.linspace(0, len(answered) - 1, _MOMENTS)}) if answered else []
+    course: dict[int, Course] = {}
+    with output.apart(), output.bars() as bars:
+        for place, seq in enumerate(moments):
+            bars("looking back", place / len(moments))
+            with open_campaign(stored.path, read_only=True, until=seq) as before:
+                result = before.campaign.result()
+            course[result.n_asked] = Course(
+                answers=result.n_asked,
+                lower=float(result.certificate.lower),
+                expected=float(np.mean(result.probability)),
+            )
+    return [course[answers] for answers in sorted(course)]
