@@ -90,7 +90,7 @@ def test_a_full_disk(deeds: list[Any], seed: int, data: st.DataObject) -> None:
             assert life.journal.plain() == before
             life.journal.full = False
             LIVES.view(life.again())
-        elif not life.campaign._due and data.draw(st.integers(0, 3)) == 0:
+        elif not life.campaign._chronicle._due and data.draw(st.integers(0, 3)) == 0:
             same(life.again(), life.campaign)
     life.do(("answer", 3, None))
     life.do(("flag", 0, "the end", None))

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from bela._labels import LabelCodes, is_missing
+from bela.campaign._chronicle import Chronicle
 from bela.campaign._deeds import Answered, Skipped
 from bela.campaign._leaf_shares import leaf_shares
-from bela.campaign._sense import check_sense
 from bela.campaign._state import State, as_plain, is_revising
-from bela.errors import BelaError, JournalError, LabelError, OracleError, ParameterError, QuestionError
+from bela.errors import LabelError, OracleError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import answers_of, make_oracle
 from bela.protocols import Journal, Oracle, Source
@@ -116,13 +116,14 @@ class Campaign:
         )
         self._state = State(self.method, codes, n_rows, target=target, budget=budget)
         self._take_in(labels)
-        self._journal: Journal | None = None
         self._folder: Closeable | None = None
-        self._due: list[tuple[str, dict[str, Any]]] = []  # to be written down before, and with, whatever happens next
-        self._together: list[tuple[str, dict[str, Any]]] | None = None  # what happens when a block ends
-        self._interrupted = False  # in the middle of something, so that the journal may say more than the state
+        self._chronicle = Chronicle(self._state)
         if journal is not None:
-            self._replay(journal, progress)
+            about = {
+                "method": self.method.name, "n_rows": n_rows, "confidence": confidence, "seed": self.seed,
+                "classes": list(codes.names) if codes.closed else None, "n_given": len(self._state.given),
+            }  # fmt: skip
+            self._chronicle.replay(journal, about, progress)
 
     @classmethod
     def open(cls, path: str | Path) -> Campaign:
@@ -154,7 +155,7 @@ class Campaign:
         """
         if n < 1:
             raise ParameterError(f"ask for at least one question, not {n}")
-        self._catch_up()
+        self._chronicle.catch_up()
         while True:
             wanted = n - len(self._state.open)
             if self._state.budget is not None:
@@ -172,16 +173,16 @@ class Campaign:
     def _propose(self, wanted: int) -> bool:
         """Open further questions; whether there is a reason to try for more at once."""
         before = self.method.n_revisions, is_revising(self.method)
-        with self._whole():
+        with self._chronicle.whole():
             proposals = self.method.propose(wanted)
             now = self.method.n_revisions, is_revising(self.method)
             exhausted = not proposals and not self._state.open and not now[1]
             if proposals or now != before or exhausted != self._state.exhausted:
                 asked = [as_plain(proposal) for proposal in proposals]
-                self._due.append(("asked", {"n": wanted, "questions": asked, "revisions": now[0]}))
+                self._chronicle.owe("asked", {"n": wanted, "questions": asked, "revisions": now[0]})
             self._state.exhausted = exhausted
             opened = self._state.open_questions(proposals)
-        self._catch_up()
+        self._chronicle.catch_up()
         corrected = [question for question in opened if question.row in self._state.volunteered]
         for question in corrected:  # somebody has said it already
             self.tell(question.id, self._state.codes.classes[self._state.volunteered[question.row]])
@@ -220,17 +221,8 @@ class Campaign:
         They must be about different questions and name classes that there are, as each is checked against how things
         stood before the block, and happens after it.
         """
-        together: list[tuple[str, dict[str, Any]]] = []
-        self._together = together
-        try:
+        with self._chronicle.together():
             yield
-        finally:
-            self._together = None
-        if together:
-            with self._whole():
-                self._write(*together)
-                for kind, data in together:
-                    self._state.happen(kind, data)
 
     def undo(self, *, by: str | None = None) -> Question | None:
         """Take back the last answer, skip or change; the question that is open again, if it was about one.
@@ -444,78 +436,7 @@ class Campaign:
     # ---------------------------------------------------------------------------------------------- inside
 
     def _do(self, kind: str, **data: Any) -> None:
-        """Write down what happens, then let it happen. Nothing may fail after it is written."""
-        try:
-            check_sense(data, self.n_rows)  # as whoever reads it will
-        except ValueError as error:
-            raise ParameterError(f"nothing can be {kind} with {error}") from None
-        if self._together is not None:
-            self._check_together(kind, data, self._together)
-            self._together.append((kind, data))
-            return
-        with self._whole():
-            self._write((kind, data))
-            self._state.happen(kind, data)
-
-    def _check_together(self, kind: str, data: dict[str, Any], before: list[tuple[str, dict[str, Any]]]) -> None:
-        """Refuse what might make no sense after what is to happen before it: once written down, it would stay."""
-        if kind not in ("answered", "skipped", "opinion"):
-            raise QuestionError("only answers, skips and opinions can be written down together")
-        if any(data["question"] == other["question"] for _, other in before):
-            raise QuestionError(f"question {data['question']} was answered in the same block: end that first")
-        labels = [other["label"] for _, other in before if "label" in other]
-        if labels and "label" in data and type(data["label"]) is not type(labels[0]):  # the first labels of all
-            raise LabelError(f"labels are all of one type: {data['label']!r} is not of that of {labels[0]!r}")
-
-    def _write(self, *events: tuple[str, dict[str, Any]]) -> None:
-        if self._journal is not None:
-            try:
-                self._journal.append([*self._due, *events])
-            except BelaError:  # none of it is written: it may be tried again
-                self._interrupted = False
-                raise
-        self._due = []
-
-    def _catch_up(self) -> None:
-        """Write down what was asked, which the method has chosen for good: without it nothing later could be replayed.
-
-        If that fails, the questions are open but nobody has seen them; they are written before anything else happens.
-        """
-        with self._whole():
-            if any(kind == "asked" for kind, _ in self._due):
-                self._write()
-
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """Do something that must not end half-way, in a campaign that can be opened again if it does."""
-        if self._interrupted and self._journal is not None:
-            raise JournalError("the campaign was interrupted in the middle of something: close it and open it again")
-        self._interrupted = True
-        yield
-        self._interrupted = False
-
-    def _replay(self, journal: Journal, progress: Callable[[int], object] | None) -> None:
-        """Let everything happen again that a journal says."""
-        state = self._state
-        about = {
-            "method": self.method.name, "n_rows": self.n_rows, "confidence": self.confidence, "seed": self.seed,
-            "classes": list(state.codes.names) if state.codes.closed else None, "n_given": len(state.given),
-        }  # fmt: skip
-        begun = None
-        for event in journal.events():
-            if event.seq == 1:
-                begun = event.data.get("about") if event.kind == "begun" else {}
-                if begun != about:
-                    raise JournalError(f"the journal belongs to another campaign: it began with {begun}, not {about}")
-                state.happen_again(1, "aimed", {key: event.data.get(key) for key in ("target", "budget")})
-            else:
-                state.happen_again(event.seq, event.kind, event.data)
-            if progress is not None:
-                progress(event.seq)
-        self._journal = journal
-        if begun is None:
-            start = {"about": about, "target": self.target, "budget": self.budget}
-            self._due = [("begun", start)]
+        self._chronicle.do(kind, data)
 
     def _check_aims(self, target: float | None, budget: int | None) -> None:
         n_rows = self.source.n_rows
