@@ -52,6 +52,9 @@ class Records(Protocol):
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Go through all rows in order, in blocks that fit into memory."""
 
+    def iter_records(self) -> Iterator[dict[str, Any]]:
+        """Go through all rows in order, each as `record` returns it: as it was, where a table shows it as text."""
+
     def row_digests(self) -> npt.NDArray[np.uint64]:
         """Return a digest of the content of each row."""
 

@@ -37,6 +37,10 @@ class TableRecords:
         for start in range(0, self.n_rows, self.block):
             yield from table.slice(start, self.block).combine_chunks().to_batches()
 
+    def iter_records(self) -> Iterator[dict[str, Any]]:
+        for start in range(0, self.n_rows, self.block):
+            yield from self.table.slice(start, self.block).to_pylist()
+
     def row_digests(self) -> np.ndarray:
         return np.arange(self.n_rows, dtype=np.uint64)
 

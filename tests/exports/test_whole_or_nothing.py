@@ -159,6 +159,9 @@ def test_memory_does_not_grow_with_the_data(tmp_path):
             for _ in range(80):
                 yield pa.record_batch({"text": [text] * 200})
 
+        def iter_records(self):
+            yield from ({"text": text} for _ in range(self.n_rows))
+
     result = TABLES.make_result(["a", "b"] * 8000)
     for name in ("csv", "jsonl", "label-studio"):
         start, seen = pa.total_allocated_bytes(), []

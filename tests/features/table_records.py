@@ -38,6 +38,9 @@ class TableRecords:
         table = self.table if columns is None else self.table.select(list(columns))
         yield from table.to_batches(max_chunksize=self.block)
 
+    def iter_records(self):
+        yield from self.table.to_pylist()
+
     def row_digests(self):
         return np.arange(self.n_rows, dtype=np.uint64)
 

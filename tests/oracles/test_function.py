@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bela._functions import load_function
 from bela.campaign import Campaign
 from bela.errors import BelaError, OracleError, ParameterError
-from bela.oracles import FunctionOracle, answers_of, load_function
+from bela.oracles import FunctionOracle, answers_of
 
 
 @pytest.fixture

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bela._functions import load_function
 from bela.campaign import Campaign, StoredCampaign
 from bela.datasets import load_dataset
 from bela.errors import ParameterError
-from bela.oracles import CallableOracle, CommandOracle, FunctionOracle, answers_of, load_function
+from bela.oracles import CallableOracle, CommandOracle, FunctionOracle, answers_of
 from bela.sources import brought_labels
 
 if TYPE_CHECKING:

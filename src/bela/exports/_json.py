@@ -44,11 +44,11 @@ def json_blocks(rows: LabelledRows) -> Iterator[tuple[int, pa.RecordBatch, dict[
     """Go through the data as JSON can hold them: the first row of each block, the block, and its columns.
 
     Data that come from JSON may have columns that no table has, with values of several kinds or objects; a table shows
-    them as text. Records that can tell have an `iter_records`, which gives each row as it was.
+    them as text, and `iter_records` gives each row as it was.
     """
-    exact: Iterator[dict[str, Any]] | None = getattr(rows.records, "iter_records", lambda: None)()
+    exact = rows.records.iter_records()
     for start, batch in rows.blocks():
-        given = [] if exact is None else list(islice(exact, batch.num_rows))
+        given = list(islice(exact, batch.num_rows)) if any(map(is_text, batch.schema.types)) else []
         columns = {}
         for name, array in zip(batch.schema.names, batch.columns, strict=True):
             if given and is_text(array.type):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bela._functions import load_function
 from bela.errors import DataError
 from bela.features._array_records import array_of
 from bela.features._blocks import fixed_blocks, stack, taken
-from bela.features._functions import call_function, load_function, load_sentence_model
+from bela.features._functions import call_function, load_sentence_model
 from bela.features._matrix import MatrixFeatures, Size
 from bela.features._numbers import ArrayFeatures, ArrayPictures, EmbeddingFeatures, ReadyFeatures, list_matrix
 from bela.features._parse import as_texts

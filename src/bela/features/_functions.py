@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
@@ -12,38 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from bela._functions import load_function, said
 from bela.errors import DataError, ParameterError
 from bela.features._components import Floats
 
 CALL_ROWS = 512  # records that a function gets at once
-LONGEST = 300  # characters of somebody else's error
-
-
-def load_function(name: str) -> Callable[[list[dict[str, Any]]], Any]:
-    """Import a function by its name, `module:function`; modules are also looked for in the present folder."""
-    module_name, _, function_name = name.partition(":")
-    if not module_name or not function_name:
-        raise ParameterError(f"a function for features is named module:function, not {name!r}")
-    added = str(Path.cwd())
-    importlib.invalidate_caches()  # the file may have been written a moment ago
-    sys.path.append(added)
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        missing = f"it needs {error.name}, which is not installed" if error.name != module_name else "there is none"
-        raise ParameterError(
-            f"the module {module_name!r} of the features {name!r} cannot be imported, {missing}: is it in this folder?"
-        ) from None
-    except Exception as error:
-        raise ParameterError(f"the module {module_name!r} fails when it is imported: {_said(error)}") from None
-    finally:
-        sys.path.remove(added)
-    function = module
-    for part in function_name.split("."):
-        function = getattr(function, part, None)  # type: ignore[assignment]
-    if not callable(function):
-        raise ParameterError(f"the module {module_name!r} has no function {function_name!r}")
-    return function
 
 
 def function_digest(name: str) -> str:
@@ -78,7 +50,7 @@ def call_function(name: str, function: Callable[..., Any], records: list[Any], s
             returned = function(some)
         except Exception as error:
             rows = f"rows {start + i} to {start + i + len(some) - 1}"
-            raise DataError(f"the features {name!r} failed for {rows}: {_said(error)}") from error
+            raise DataError(f"the features {name!r} failed for {rows}: {said(error)}") from error
         blocks.append(_checked(name, returned, len(some), start + i))
     widths = {block.shape[1] for block in blocks}
     if len(widths) > 1:
@@ -96,7 +68,7 @@ def load_sentence_model(name: str) -> Callable[[Sequence[str]], Any]:
     try:
         model = package.SentenceTransformer(name)
     except Exception as error:
-        raise ParameterError(f"the text model {name!r} cannot be loaded: {_said(error)}") from None
+        raise ParameterError(f"the text model {name!r} cannot be loaded: {said(error)}") from None
 
     def encode(texts: Sequence[str]) -> Any:
         return model.encode(list(texts), convert_to_numpy=True, show_progress_bar=False)
@@ -124,9 +96,3 @@ def _checked(name: str, returned: Any, n: int, start: int) -> Floats:
             f"{start + int(bad.argmax())}: return finite numbers"
         )
     return block
-
-
-def _said(error: BaseException) -> str:
-    """What an error says, on one line."""
-    text = " ".join(str(error).split())[:LONGEST]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

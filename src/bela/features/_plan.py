@@ -138,7 +138,7 @@ def plan_features(
     if records.n_rows < 1:
         raise DataError("there are no rows: give at least one")
     if function is not None:
-        from bela.features._functions import load_function
+        from bela._functions import load_function
 
         load_function(function)
     if text_model is not None:

@@ -1,7 +1,7 @@
 """Whatever answers questions."""
 
 from bela.oracles._command import CommandOracle
-from bela.oracles._function import FunctionOracle, load_function
+from bela.oracles._function import FunctionOracle
 from bela.oracles._oracles import CallableOracle, TruthOracle, answers_of, make_oracle
 from bela.oracles._plain import image_path, to_json
 
@@ -12,7 +12,6 @@ __all__ = [
     "TruthOracle",
     "answers_of",
     "image_path",
-    "load_function",
     "make_oracle",
     "to_json",
 ]

@@ -1,0 +1,80 @@
+"""Functions of the user's own, named as `module:function`, and what their errors say."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from bela.errors import ParameterError
+
+_LONGEST = 300  # characters of somebody else's error message
+
+
+def load_function(spec: str) -> Callable[..., Any]:
+    """Import a function that is named as `module:function`, from the current folder or wherever Python finds modules.
+
+    Examples
+    --------
+    >>> load_function("os.path:basename")("a/b")
+    'b'
+    """
+    name, colon, path = spec.partition(":")
+    parts = path.split(".")
+    if not colon or not all(part.isidentifier() for part in (*name.split("."), *parts)):
+        raise ParameterError(f"{spec!r} names no function: write module:function, such as labels:answer for labels.py")
+    importlib.invalidate_caches()  # the file may have been written a moment ago
+    with importing_from_here():
+        try:
+            found = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+                raise ParameterError(
+                    f"there is no module {error.name!r} for {spec!r}, neither in {os.getcwd()} nor installed"
+                ) from None
+            raise ParameterError(f"the module {name!r} cannot be imported: {said(error)}") from error
+        except (Exception, SystemExit) as error:
+            raise ParameterError(f"the module {name!r} cannot be imported: {said(error)}") from error
+    for part in parts:
+        if not hasattr(found, part):
+            raise ParameterError(f"the module {name!r} has no function {path!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise ParameterError(f"{spec!r} is no function but a {type(found).__name__}")
+    return found
+
+
+@contextmanager
+def importing_from_here() -> Iterator[None]:
+    """Let modules of the current folder be found, as when Python is started in it."""
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        if here in sys.path:
+            sys.path.remove(here)
+
+
+def said(error: BaseException) -> str:
+    """Return what an error says and where it arose, on one line."""
+    text = " ".join(str(error).split())
+    where = ""
+    if isinstance(error, SyntaxError):
+        text = f"{error.msg}, {os.path.basename(error.filename or 'its file')} line {error.lineno}"
+    else:
+        frames = [
+            frame
+            for frame in traceback.extract_tb(error.__traceback__)
+            if not frame.filename.startswith("<frozen")
+            and os.path.dirname(__file__) not in frame.filename
+        ]
+        if frames and os.path.basename(os.path.dirname(frames[-1].filename)) != "importlib":
+            where = f" (line {frames[-1].lineno} of {os.path.basename(frames[-1].filename)})"
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}…"
+    return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
