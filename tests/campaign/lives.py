@@ -59,6 +59,9 @@ class Neighbours:
         self._near = np.exp(-((X[:, None] - X) ** 2).sum(axis=2)) + 1e-6
         self._gate = gate
 
+    def prepare(self) -> None:
+        """Nothing needs to be made."""
+
     def first_questions(self) -> np.ndarray:
         return np.arange(0, N_ROWS, 8)
 

@@ -21,6 +21,9 @@ class GatedLearner:
         self._learner = TransductiveLearner(prepare_features(X, seed=0), seed=0)
         self.gate = threading.Event()
 
+    def prepare(self) -> None:
+        """Nothing needs to be made."""
+
     def first_questions(self) -> Any:
         return self._learner.first_questions()
 

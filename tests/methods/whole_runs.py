@@ -54,6 +54,9 @@ class Nearby:
         self._sharpness, self._vain = sharpness, vain
         self.n_fits = 0
 
+    def prepare(self) -> None:
+        """Nothing needs to be made."""
+
     def first_questions(self) -> IntArray:
         return self._first
 

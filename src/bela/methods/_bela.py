@@ -28,6 +28,9 @@ from bela.splitters import Fit, Picks, TransductiveLearner
 class Learner(Protocol):
     """What the method asks of a learner: a function of training answers, deterministic, with no memory."""
 
+    def prepare(self) -> None:
+        """Make what every fit needs, if it is not there: it may be called beside everything else."""
+
     def first_questions(self) -> IntArray:
         """Return rows to ask before anything is known."""
 
@@ -164,7 +167,7 @@ class Bela:
 
     def warm_up(self) -> None:
         """Make what the next fit will need; may be called beside everything else."""
-        _ = self.learner
+        self.learner.prepare()
 
     def know(self, rows: IntArray, codes: IntArray) -> None:
         self._known[rows] = codes

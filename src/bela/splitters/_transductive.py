@@ -7,6 +7,7 @@ well each foretold answers that it had not seen.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from bela.features._components import Components
 from bela.features._scaling import Prepared
 from bela.records import BoolArray, IntArray
 from bela.splitters._boosting import fit_trees, trees_apply
-from bela.splitters._graph import Graph, build_graph
+from bela.splitters._graph import MOST_ROWS, Graph, build_graph
 from bela.splitters._kernel_ridge import fit_kernel_ridge, fit_linear_ridge
 from bela.splitters._neighbours import Floats, Rows
 from bela.splitters._propagation import propagate
@@ -26,6 +27,7 @@ from bela.splitters._stack import fit_stack
 LITTLE = 2  # steps of smoothing
 LOTS = 24
 CLUSTER_COMPONENTS = 64  # after a lot of smoothing little else is left
+SAMPLE = 20_000  # rows that the first questions come from where a graph of all rows would take long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ class TransductiveLearner:
         if self._features.dense.ndim != 2 or len(self._features.dense) == 0:
             raise DataError(f"features are a matrix with at least one row, not {self._features.dense.shape}")
         self._seed = seed
+        self._preparing = threading.Lock()
         self._graph: Graph | None = None
         self._views: dict[str, Floats] = {}
 
@@ -87,20 +90,28 @@ class TransductiveLearner:
         return self._views["smoothed"]
 
     def prepare(self) -> None:
-        """Build the graph and smooth the features over it: once, before the first answer."""
-        if self._graph is not None:
-            return
-        X = self._features.dense
-        graph = build_graph(X, seed=self._seed)
-        smoothed = graph.smooth(X, n_steps=LITTLE)
-        basis = Components.fit(smoothed[:: max(1, len(X) // 10_000)], CLUSTER_COMPONENTS)
-        clusters = graph.smooth(basis.transform(smoothed), n_steps=LOTS - LITTLE)
-        self._views = {"features": X, "smoothed": smoothed, "clusters": clusters}
-        self._graph = graph
+        """Build the graph and smooth the features over it: once, by whoever wants it first."""
+        with self._preparing:
+            if self._graph is not None:
+                return
+            X = self._features.dense
+            graph = build_graph(X, seed=self._seed)
+            smoothed = graph.smooth(X, n_steps=LITTLE)
+            basis = Components.fit(smoothed[:: max(1, len(X) // 10_000)], CLUSTER_COMPONENTS)
+            clusters = graph.smooth(basis.transform(smoothed), n_steps=LOTS - LITTLE)
+            self._views = {"features": X, "smoothed": smoothed, "clusters": clusters}
+            self._graph = graph
 
     def first_questions(self) -> IntArray:
         """Rows to ask before anything is known: they cover the data."""
-        return cold_start(self.smoothed, seed=self._seed)
+        if self.n_rows <= MOST_ROWS:
+            return cold_start(self.smoothed, seed=self._seed)
+        # A sample covers them as well, and nobody waits for the graph of all rows.
+        rng = np.random.default_rng([self._seed, self.n_rows])
+        rows = np.sort(rng.choice(self.n_rows, SAMPLE, replace=False))
+        X = np.asarray(self._features.dense[rows])
+        chosen: IntArray = rows[cold_start(build_graph(X, seed=self._seed).smooth(X, n_steps=LITTLE), seed=self._seed)]
+        return chosen
 
     def next_questions(
         self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
