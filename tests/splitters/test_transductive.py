@@ -17,7 +17,7 @@ def clusters(n_rows: int, n_clusters: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_first_questions_about_many_rows_cover_them_without_a_graph_of_all(monkeypatch):
-    """With more rows than a graph is quickly made for, a sample is looked at, and every cluster is still asked about."""
+    """With more rows than a graph is quickly made for, a sample is looked at; every cluster is still asked about."""
     monkeypatch.setattr(_transductive, "MOST_ROWS", 2000)
     monkeypatch.setattr(_transductive, "SAMPLE", 500)
     X, label = clusters(5000, 12)
