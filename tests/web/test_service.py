@@ -222,6 +222,27 @@ def test_a_grid_is_of_one_label(service: LabelService) -> None:
     assert all(labels.label(one.shown.row) == one.presumed for one in grid)
 
 
+def test_a_grid_puts_off_no_question_for_ever(service: LabelService) -> None:
+    """The oldest question that nobody has is in the next grid, so that grids alone bring a campaign to its target."""
+    for _ in range(4):
+        say(service, "Ann", lease(service, "Ann", 3))
+        service.refresh()
+    campaign = service.stored.campaign
+    for _ in range(60):
+        if campaign.stop_reason is not None:
+            break
+        waiting = {question.id for question in campaign.open_questions}
+        grid = service.lease("Ann", 6, grid=True)
+        if not grid:
+            campaign.method.wait()  # type: ignore[attr-defined]
+            continue
+        if waiting:
+            assert min(waiting) in {one.id for one in grid}
+        say(service, "Ann", grid)
+        service.refresh()
+    assert str(campaign.stop_reason) == "target"
+
+
 def test_the_state_says_where_it_stands(service: LabelService, clock: Any) -> None:
     """Counts, bound, classes and people, also right after an answer."""
     assert service.state()["answers"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 
 from bela.campaign import Campaign, answered_by, find_question, has_said, is_waiting, opinions
@@ -11,7 +12,7 @@ from bela.web._labels import Labels
 from bela.web._leases import Leases
 
 _AT_MOST = 64  # questions that are asked ahead
-_GRID_AHEAD = 4  # times the rows of a grid, to find enough of one label
+_LEAST_AHEAD, _MOST_AHEAD = 4, 10  # times the rows of a grid, to find enough of one label
 
 Choice = tuple[Question, bool]
 """A question, and whether it is put to a second person."""
@@ -45,21 +46,36 @@ class Desk:
         return chosen
 
     def choose_alike(self, by: str, n: int, labels: Labels | None) -> list[Choice]:
-        """Choose new questions of one presumed label: that of most that somebody has already, or of most there are."""
+        """Choose new questions of one presumed label: that of most that somebody has already, or the oldest one has.
+
+        By the oldest, not by what there is most of: draws count in their order, up to the first that is unanswered, so
+        one that is put off for ever would keep all later ones from counting.
+        """
         held = [question for question, second in self._held(by) if not second]
         if labels is None:
             chosen = [*held, *self._fresh(n - len(held))][:n]
         else:
             free = self._free()
-            groups = _grouped(held or free, labels)
-            if not held and max(map(len, groups.values()), default=0) < n:
-                free = self._fresh(_GRID_AHEAD * n)
-                groups = _grouped(free, labels)
-            label = max(groups, key=lambda label: len(groups[label]), default=None)
-            chosen = [question for question in [*held, *free] if labels.label(question.row) == label][:n]
+            label = _most_common(held, labels) if held else labels.label(free[0].row) if free else None
+            chosen = _alike([*held, *free], labels, label)
+            if len(chosen) < n and not held:
+                free = self._fresh(self._n_ahead(n))
+                label = labels.label(free[0].row) if free else None
+                chosen = _alike(free, labels, label)
+            chosen = chosen[:n]
         self._leases.give_back({question.id for question in held} - {question.id for question in chosen}, by)
         self._hand_out([(question, False) for question in chosen], by)
         return [(question, False) for question in chosen]
+
+    def _n_ahead(self, n: int) -> int:
+        """Return how many questions to ask ahead for a grid of n rows: the more, the larger the groups of one label.
+
+        All that are asked have to be answered for the last of them to count, so only as many as are half of what it
+        probably takes to reach the target.
+        """
+        forecast = self._campaign.forecast
+        likely = 0 if forecast is None else forecast.answers // 2
+        return min(max(likely, _LEAST_AHEAD * n), _MOST_AHEAD * n)
 
     def note(self, question_id: int) -> None:
         """Take note of what was said about a question: a second person should see some of those that one has seen."""
@@ -117,11 +133,13 @@ class Desk:
         return found
 
 
-def _grouped(questions: Sequence[Question], labels: Labels) -> dict[Label, list[Question]]:
-    groups: dict[Label, list[Question]] = {}
-    for question in questions:
-        groups.setdefault(labels.label(question.row), []).append(question)
-    return groups
+def _alike(questions: Sequence[Question], labels: Labels, label: Label | None) -> list[Question]:
+    return [question for question in questions if labels.label(question.row) == label]
+
+
+def _most_common(questions: Sequence[Question], labels: Labels) -> Label:
+    counts = Counter(labels.label(question.row) for question in questions)
+    return counts.most_common(1)[0][0]
 
 
 def _share(seed: int, question_id: int) -> float:
