@@ -60,6 +60,17 @@ def state_of(url: str) -> Mapping[str, Any]:
     return state
 
 
+def load() -> float:
+    """Return how many processes wanted a processor in the last minute: other work makes all of this slower."""
+    return round(os.getloadavg()[0], 1)
+
+
+def processor_seconds(pid: int) -> float:
+    """Return what a process has used of the processors so far, by Linux's own account."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Yield a browser."""

@@ -4,7 +4,8 @@
 
 Starts a real server on MNIST (BELA_DATA), lets so many simulated people answer at so many answers a second, each with a
 page that leases rows ahead and listens to the news, then one person alone who asks for the next row after each answer.
-Afterwards the journal is read: every acknowledged answer must be there, once.
+Afterwards the journal is read: every acknowledged answer must be there, once. The results go into README.md beside this
+file; exit status 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -26,10 +27,15 @@ from typing import Any
 
 import numpy as np
 
+from _browser import load
+from _measure import write_table
 from bela.campaign import create_campaign, open_campaign
 from bela.datasets import load_dataset
 
+HERE = Path(__file__).resolve().parent
+BAR = 200.0  # milliseconds
 AHEAD = 4  # rows that a page has before it
+TABLE: list[dict[str, Any]] = []
 
 
 class Line:
@@ -137,8 +143,8 @@ async def many(port: int, token: str, truth: np.ndarray, options: argparse.Names
     for person in people:
         for error in person.errors[:1]:
             print("  ", person.name, error)
-    show("answer", [t for person in people for t in person.answer_times])
-    show("lease", [t for person in people for t in person.lease_times])
+    show(f"{options.people} people: an answer", [t for person in people for t in person.answer_times])
+    show(f"{options.people} people: the next rows", [t for person in people for t in person.lease_times])
     return people
 
 
@@ -158,19 +164,21 @@ async def alone(port: int, token: str, truth: np.ndarray, options: argparse.Name
         await asyncio.sleep(0.02)
     print(f"one person, {len(person.acknowledged):,} answers, each followed by a lease of the next row")
     for revising, found in times.items():
-        show("answer to next" + (", revising" if revising else ""), found)
+        show("one: answer and next row" + (", revising" if revising else ""), found)
     return [person]
 
 
 def show(what: str, times: list[float]) -> None:
-    """Print quantiles."""
+    """Print quantiles, and keep them for the table."""
     if times:
         p50, p95, p99, most = 1000 * np.quantile(times, [0.5, 0.95, 0.99, 1])
         print(f"  {what:26} n {len(times):6,}  p50 {p50:6.1f}  p95 {p95:6.1f}  p99 {p99:6.1f}  max {most:7.1f} ms")
+        quantiles = {"median ms": p50, "p95 ms": p95, "p99 ms": p99, "most ms": most}
+        TABLE.append({"what": what, "requests": len(times)} | {key: round(ms, 1) for key, ms in quantiles.items()})
 
 
-def check(folder: Path, people: list[Person]) -> None:
-    """Compare what was acknowledged with what the journal has."""
+def check(folder: Path, people: list[Person]) -> dict[str, int]:
+    """Compare what was acknowledged with what the journal has; return the counts."""
     with open_campaign(folder, read_only=True) as stored:
         told = [event.data for event in stored.journal.events() if event.kind == "answered"]
         state = stored.campaign
@@ -186,9 +194,11 @@ def check(folder: Path, people: list[Person]) -> None:
     print(f"journal: {len(told):,} answers, {lost} lost, {doubled} doubled, {state.method.n_revisions} revisions")
     assert not lost
     assert not doubled
+    errors = sum(len(person.errors) for person in people)
+    return {"answers": len(told), "errors": errors, "lost": lost, "doubled": doubled}
 
 
-def main() -> None:
+def main() -> int:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, default=20)
@@ -232,13 +242,17 @@ def main() -> None:
             print(f"first question after {time.perf_counter() - began:.1f} s")
             people = [first, *asyncio.run(many(port, token, truth, options))]
             people += asyncio.run(alone(port, token, truth, options))
+            machine = load()
         finally:
             server.send_signal(signal.SIGTERM)
             server.stdout.read()
             status = server.wait(30)
         print(f"server ended with status {status}; load {os.getloadavg()[0]:.1f}")
-        check(folder, people)
+        counts = check(folder, people)
+        write_table(HERE / "README.md", "web load", [row | counts | {"load": machine} for row in TABLE])
+        slow = [row for row in TABLE if row["what"].startswith(str(options.people)) and row["p99 ms"] >= BAR]
+        return int(bool(slow or counts["errors"]))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
