@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import hmac
+import inspect
+import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from bela.cli.label import label as label_command
+from bela.cli.serve import serve as serve_command
 from bela.errors import ParameterError
 from bela.web import LabelService, create_app, serve
+from bela.web._serve import _listen
 
 
 def kind(response: Any) -> tuple[int, str]:
@@ -202,3 +208,42 @@ def test_nothing_is_unpickled() -> None:
         text = path.read_text()
         assert "pickle" not in text.replace("allow_pickle=False", "")
         assert "eval(" not in text
+
+
+def test_only_this_machine_is_served_unless_told_otherwise() -> None:
+    """By default the server listens on the loopback address alone, and so do the commands that start it."""
+    default = inspect.signature(serve).parameters["host"].default
+    commands = (label_command, serve_command)
+    assert {default, *(inspect.signature(one).parameters["host"].default for one in commands)} == {"127.0.0.1"}
+    with _listen(default, 0) as listener:
+        address, port = listener.getsockname()
+        assert address == "127.0.0.1"
+        with socket.create_connection((address, port), timeout=5):
+            pass
+        if sys.platform == "linux":  # where all of 127.0.0.0/8 is this machine, by other addresses
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.2", port), timeout=5)
+
+
+def test_every_error_has_the_one_shape(looker: Any) -> None:
+    """Whatever goes wrong, and wherever: no such address or method, a body that is none, or too much of it."""
+    wrong = [
+        looker.get("/nowhere"),
+        looker.get("/api/nowhere"),
+        looker.get("/static/nowhere.js"),
+        looker.get("/api/rows/99999"),
+        looker.get("/api/rows/x"),
+        looker.get("/api/rows/0/images/nowhere"),
+        looker.get("/api/exports/nowhere.csv"),
+        looker.get("/api/report"),
+        looker.put("/api/lease", json={}),
+        looker.http.post("/api/lease", content=b"{", headers={"Content-Type": "application/json"}),
+        looker.http.post("/api/lease", content=b"by=Ann", headers={"Content-Type": "text/plain"}),
+        looker.http.post("/api/lease", json={"by": "x" * 61, "n": 1}),
+        looker.http.post("/api/answers", content=b" " * (2 << 20)),
+        looker.get("/api/state", headers={"Host": "evil.example"}),
+    ]
+    for response in wrong:
+        assert 400 <= response.status_code < 500, response.request.url
+        assert set(response.json()) == {"error"}
+        assert set(response.json()["error"]) == {"kind", "message"}
