@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln
 
-from bela.bounds._log_counts import log_falling
+from bela.bounds._log_counts import log_falling, log_falling_of_one
+from bela.bounds._search import last_inside
 from bela.errors import ParameterError
 from bela.records import FloatArray, IntArray
 
@@ -87,6 +88,8 @@ def errors_upper(
     n, w = np.broadcast_arrays(np.asarray(n_drawn), np.asarray(n_wrong))
     if np.any(w < 0) or np.any(w > n) or np.any(n > population):
         raise ParameterError("counts satisfy 0 <= n_wrong <= n_drawn <= population")
+    if n.ndim == 0:
+        return np.asarray(errors_upper_of_one(int(n), int(w), population=population, alpha=alpha, a=a, b=b))
     threshold = math.log(1.0 / alpha) + _ROUNDING
     # The likelihood's peak is never ruled out: the ratio there is at most 1.
     peak = np.floor((population + 1) * (w / np.maximum(n, 1))).astype(np.int64)
@@ -98,6 +101,21 @@ def errors_upper(
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     result: IntArray = low
     return result
+
+
+def errors_upper_of_one(n_drawn: int, n_wrong: int, *, population: int, alpha: float, a: float, b: float) -> int:
+    """Return `errors_upper` of one pair of counts, some hundred times as fast."""
+    n, w, right = float(n_drawn), float(n_wrong), float(n_drawn - n_wrong)
+    fixed = float(betaln(a + w, b + right)) - float(betaln(a, b)) + log_falling_of_one(population, n)
+    fixed -= math.log(1.0 / alpha) + _ROUNDING
+
+    def excess(errors: int) -> float:
+        return fixed - log_falling_of_one(errors, w) - log_falling_of_one(population - errors, right)
+
+    most = population - (n_drawn - n_wrong)
+    peak = min(max((population + 1) * n_wrong // max(n_drawn, 1), n_wrong), most)
+    spread = population * math.sqrt((w + 1.0) * (right + 1.0) / (n + 2.0) ** 3)
+    return last_inside(excess, peak, most + 1, 3.0 * spread)
 
 
 class PriorPosterior:
@@ -158,7 +176,7 @@ class PriorPosterior:
             raise ParameterError(f"all {self.population} rows have been drawn")
         self._n_drawn += 1
         self._n_wrong += wrong
-        upper = errors_upper(
+        upper = errors_upper_of_one(
             self._n_drawn, self._n_wrong, population=self.population, alpha=self.alpha, a=self.a, b=self.b
         )
-        self._upper = min(self._upper, int(upper))
+        self._upper = min(self._upper, upper)
