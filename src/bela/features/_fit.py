@@ -124,9 +124,12 @@ class _Samples:
         if self.names:
             parts += fit_table(stack(self._tables, self.names), self.tables, size)
         for i, name in enumerate(self.texts):
-            step(f"finding words in {name!r}", READING + (1 - READING) * i / len(self.texts))
+
+            def found(share: float, i: int = i, name: str = name) -> None:
+                step(f"finding words in {name!r}", READING + (1 - READING) * (i + share) / len(self.texts))
+
             sample = self._texts.texts(name)
-            parts.append(fit_texts(name, sample, n_components=size.n_components, seed=self.seed))
+            parts.append(fit_texts(name, sample, n_components=size.n_components, seed=self.seed, step=found))
         for name in self.lists:
             X = list_matrix(name, stack(self._lists[name], [name]).column(name))
             parts.append(EmbeddingFeatures(name=name, matrix=MatrixFeatures.fit(X, size=size)))

@@ -6,6 +6,7 @@ analysis, found on a sample of the texts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from bela.features._components import Floats
 from bela.features._parse import as_texts
 from bela.features._part import Piece
 from bela.features._scaling import unit_rows
-from bela.features._words import Vocabulary, fit_vocabulary
+from bela.features._words import Vocabulary, chunks, fit_vocabulary
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SAMPLE_ROWS = 200_000  # a word that is not among so many texts twice tells little about the rest
 SAMPLE_BYTES = 64 << 20
 DIRECTION_ROWS = 40_000
+_WORDS, _COUNTS = 0.5, 0.2  # shares of the time; directions take the rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,9 @@ class TextFeatures:
         return _weighed(self.vocabulary.count(texts), self.weights)
 
 
-def fit_texts(name: str, texts: pa.Array, *, n_components: int, seed: int) -> TextFeatures:
+def fit_texts(
+    name: str, texts: pa.Array, *, n_components: int, seed: int, step: Callable[[float], object]
+) -> TextFeatures:
     """Learn words, weights and directions from a sample of texts.
 
     Parameters
@@ -65,13 +69,15 @@ def fit_texts(name: str, texts: pa.Array, *, n_components: int, seed: int) -> Te
         How many directions.
     seed
         Chooses the rows that the directions are found on.
+    step
+        Called with the share that is done.
     """
     from sklearn.utils.extmath import randomized_svd
 
-    vocabulary = fit_vocabulary(texts)
-    counts = sparse.vstack(
-        [vocabulary.count(texts.slice(start, 8_192)) for start in range(0, len(texts), 8_192)], format="csr"
-    )
+    vocabulary = fit_vocabulary(texts, lambda share: step(_WORDS * share))
+    some = chunks(texts, lambda share: step(_WORDS + _COUNTS * share))
+    counts = sparse.vstack([vocabulary.count(chunk) for chunk in some], format="csr")
+    step(_WORDS + _COUNTS)
     weights = vocabulary.weights(np.bincount(counts.indices, minlength=vocabulary.size), len(texts))
     if len(texts) > DIRECTION_ROWS:
         rng = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ All of it is done on whole blocks of texts with Arrow's kernels and NumPy: a mil
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -116,18 +116,24 @@ class Vocabulary:
         return weights
 
 
-def fit_vocabulary(texts: pa.Array) -> Vocabulary:
-    """Choose what is counted: what enough of the texts have, the most frequent first if there is too much of it."""
+def fit_vocabulary(texts: pa.Array, step: Callable[[float], object] = lambda share: None) -> Vocabulary:
+    """Choose what is counted: what enough of the texts have, the most frequent first if there is too much of it.
+
+    `step` is called with the share that is done.
+    """
     if words_a_text(texts.slice(0, CHUNK)) < FEWEST_WORDS:
-        keys = _frequent_keys((_triples(chunk) for chunk in _chunks(texts)), FEWEST_OF_WORD, MOST_WORDS)
+        keys = _frequent_keys((_triples(chunk) for chunk in chunks(texts, step)), FEWEST_OF_WORD, MOST_WORDS)
         return Vocabulary(words=None, stems=None, keys=keys)
-    words, stems = _frequent_words(texts)
-    pairs = (_pairs(*_numbered(chunk, words, stems)[:2], len(words)) for chunk in _chunks(texts))
+    words, stems = _frequent_words(texts, lambda share: step(0.5 * share))
+    second_half = chunks(texts, lambda share: step(0.5 + 0.5 * share))
+    pairs = (_pairs(*_numbered(chunk, words, stems)[:2], len(words)) for chunk in second_half)
     return Vocabulary(words=words, stems=stems, keys=_frequent_keys(pairs, FEWEST_OF_PAIR, MOST_PAIRS))
 
 
-def _chunks(texts: pa.Array) -> Iterator[pa.Array]:
+def chunks(texts: pa.Array, step: Callable[[float], object]) -> Iterator[pa.Array]:
+    """Go through the texts, some at a time."""
     for start in range(0, len(texts), CHUNK):
+        step(start / len(texts))
         yield texts.slice(start, CHUNK)
 
 
@@ -172,19 +178,20 @@ def _triples(texts: pa.Array) -> tuple[Longs, Longs]:
     return text[2:][inside], ((byte[:-2] << 16) | (byte[1:-1] << 8) | byte[2:])[inside]
 
 
-def _frequent_words(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _frequent_words(texts: pa.Array, step: Callable[[float], object]) -> tuple[pa.Array, pa.Array]:
     """The words, and the beginnings of words, that enough texts have."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found, lengths = zip(*(split_words(chunk) for chunk in _chunks(texts)), strict=True)
+    found, lengths = zip(*(split_words(chunk) for chunk in chunks(texts, lambda share: step(0.5 * share))), strict=True)
     coded = pa.chunked_array(found).dictionary_encode().unify_dictionaries()
     words = coded.chunk(0).dictionary
     stems = _stems(words).dictionary_encode()
     stem_of = np.asarray(pc.fill_null(stems.indices, len(stems.dictionary)).to_numpy(), np.int64)
     n_with_word = np.zeros(len(words), np.int64)
     n_with_stem = np.zeros(len(stems.dictionary) + 1, np.int64)
-    for chunk, length in zip(coded.chunks, lengths, strict=True):
+    for i, (chunk, length) in enumerate(zip(coded.chunks, lengths, strict=True)):
+        step(0.5 + 0.5 * i / len(lengths))
         codes = np.asarray(chunk.indices.to_numpy(), np.int64)
         text = np.repeat(np.arange(len(length)), length)
         n_with_word += _texts_with(text, codes, len(n_with_word))
@@ -199,16 +206,38 @@ def _texts_with(text: Longs, number: Longs, n: int) -> Longs:
     return np.bincount(np.unique(text * n + number) % n, minlength=n)
 
 
-def _frequent_keys(chunks: Iterator[tuple[Longs, Longs]], fewest: int, most: int) -> Longs:
-    keys: Longs = np.empty(0, np.int64)
-    counts: Longs = np.empty(0, np.int64)
-    for text, key in chunks:
+def _frequent_keys(found: Iterator[tuple[Longs, Longs]], fewest: int, most: int) -> Longs:
+    """The keys that enough texts have, of what was found in one heap of texts after the other."""
+    counted = _Counted()
+    for text, key in found:
         if len(key):
             some, place = np.unique(key, return_inverse=True)
-            n_with = _texts_with(text, place, len(some))
-            keys, where = np.unique(np.concatenate([keys, some]), return_inverse=True)
-            counts = np.bincount(where, np.concatenate([counts, n_with]), minlength=len(keys)).astype(np.int64)
-    return np.sort(keys[_most(counts, fewest, most)])
+            counted.add(some, _texts_with(text, place, len(some)))
+    counted.merge()
+    return np.sort(counted.keys[_most(counted.counts, fewest, most)])
+
+
+class _Counted:
+    """Keys and their counts. New ones are merged when they are as many as the old, so that all takes n log n."""
+
+    def __init__(self) -> None:
+        self.keys: Longs = np.empty(0, np.int64)
+        self.counts: Longs = np.empty(0, np.int64)
+        self._new: list[tuple[Longs, Longs]] = []
+        self._n_new = 0
+
+    def add(self, keys: Longs, counts: Longs) -> None:
+        self._new.append((keys, counts))
+        self._n_new += len(keys)
+        if self._n_new > len(self.keys):
+            self.merge()
+
+    def merge(self) -> None:
+        keys = np.concatenate([self.keys, *(keys for keys, _ in self._new)])
+        counts = np.concatenate([self.counts, *(counts for _, counts in self._new)])
+        self.keys, place = np.unique(keys, return_inverse=True)
+        self.counts = np.bincount(place, counts, minlength=len(self.keys)).astype(np.int64)
+        self._new, self._n_new = [], 0
 
 
 def _most(counts: Longs, fewest: int, most: int) -> Longs:
