@@ -70,8 +70,7 @@ def said(error: BaseException) -> str:
         frames = [
             frame
             for frame in traceback.extract_tb(error.__traceback__)
-            if not frame.filename.startswith("<frozen")
-            and os.path.dirname(__file__) not in frame.filename
+            if not frame.filename.startswith("<frozen") and os.path.dirname(__file__) not in frame.filename
         ]
         if frames and os.path.basename(os.path.dirname(frames[-1].filename)) != "importlib":
             where = f" (line {frames[-1].lineno} of {os.path.basename(frames[-1].filename)})"

@@ -128,7 +128,7 @@ class Bela:
         self._alphas: list[float] = []  # what each revision may spend, 0 where nothing
         self._starts: list[int] = []  # where in the log the draws begin that count for each
         self._certified: int | None = None  # the last revision that spends: draws are for its certificate
-        self._replays: dict[int, Replay] = {}
+        self._replays: dict[int, Replay | None] = {}  # by revision; None: to be begun anew when somebody asks
         self._unmerged: list[list[Revision]] = []  # as they were before each merge of classes
         self._merges: list[tuple[int, int]] = []
         self._pool: Pool | None = None
@@ -438,9 +438,12 @@ class Bela:
         index = self._certified
         if index is None:
             return None
-        if index not in self._replays:
-            self._replays[index] = self._begin_replay(index)
-        replay = self._replays[index]
+        return self._replay_of(index)
+
+    def _replay_of(self, index: int) -> Replay:
+        replay = self._replays.get(index)
+        if replay is None:
+            replay = self._replays[index] = self._begin_replay(index)
         replay.advance(self._known, self._declined)
         return replay
 
@@ -473,8 +476,8 @@ class Bela:
         self._replay()
         best, most = self._revisions[-1], float(n_known)
         answered = np.array([*self._brought, *self._answered], dtype=np.intp)
-        for replay in self._replays.values():
-            replay.advance(self._known, self._declined)
+        for index in self._replays:
+            replay = self._replay_of(index)
             right = replay.right_lower(self._known, answered)
             if right >= most:
                 best, most = replay.revision, right
@@ -482,7 +485,7 @@ class Bela:
 
     def _start_over(self) -> None:
         """An answer was changed or taken back: replay all certificates, as soon as somebody asks for one."""
-        self._replays = {index: self._begin_replay(index) for index in self._replays}
+        self._replays = dict.fromkeys(self._replays)
         self._plan = None
 
     # ---------------------------------------------------------------------------------------- division of effort
