@@ -79,6 +79,9 @@ class Labels:
     @cached_property
     def _coded(self) -> tuple[list[Label], IntArray]:
         """The labels that there are, and the place of each row's among them; sorting texts would take longer."""
+        if self.result.labels.dtype.kind in "iub":  # beside which others can go on
+            found, codes = np.unique(self.result.labels, return_inverse=True)
+            return found.tolist(), codes
         places: dict[Label, int] = {}
         labels = self.result.labels.tolist()
         codes = np.fromiter((places.setdefault(label, len(places)) for label in labels), np.int64, len(labels))
