@@ -12,6 +12,7 @@ from bela.campaign import StoredCampaign
 from bela.web import LabelService, Said
 from bela.web._agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from bela.web._errors import Conflict
+from bela.web._people import People
 from bela.web._team import agreement, disagreements, settle
 
 
@@ -148,3 +149,18 @@ def test_agreement_of_many_as_published() -> None:
     assert krippendorff_alpha(units) == pytest.approx(0.743, abs=0.001)
     assert krippendorff_alpha([{"A": 1, "B": 1}]) is None
     assert fleiss_kappa([{"A": 1}]) is None
+
+
+def test_the_pace_of_grids_and_of_machines() -> None:
+    """Rows of a grid come in at once and count by the time that the grid took; a machine has no pace."""
+    people = People()
+    for grid in range(3):
+        for _ in range(24):
+            people.answered("Ann", 100.0 + 6 * grid)
+    assert people.pace("Ann") == pytest.approx(0.2, abs=0.1)
+    for second in range(10):
+        people.answered("Bob", 100.0 + 2 * second)
+    assert people.pace("Bob") == 2
+    for i in range(50):
+        people.answered("a script", 100 + i / 1000)
+    assert people.pace("a script") is None

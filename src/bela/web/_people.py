@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from bela.records import Event
@@ -13,6 +13,7 @@ from bela.records import Event
 NOBODY = "me"  # what somebody is called who gave no name
 _PAUSE = 180.0  # seconds without an answer that are no part of the pace
 _RECENT = 300.0  # seconds that answers a minute are counted over
+_QUICKEST = 0.05  # seconds for an answer, below which it was no person
 _ANSWERS = 60  # answers that the pace is taken from
 
 
@@ -56,7 +57,12 @@ class People:
         """Return the seconds that an answer usually takes, of one person or of all; None if nobody can tell."""
         people = list(self._people.values()) if name is None else [self._people.get(name, _Person())]
         gaps = [gap for person in people for gap in person.gaps]
-        return median(gaps) if len(gaps) >= 3 else None
+        if len(gaps) < 3:
+            return None
+        pace = median(gaps)
+        if pace < _QUICKEST:  # rows of a grid come in at the same moment
+            pace = fmean(gaps)
+        return pace if pace >= _QUICKEST else None
 
     def list(self, now: float, answers: Mapping[str | None, int]) -> list[dict[str, Any]]:
         """Return all people, those with the most answers first; `answers` are those that were not taken back."""

@@ -160,7 +160,7 @@ class Answering {
     this.blindBox = h("input", { type: "checkbox", onchange: () => this.#setBlind(!this.blindBox.checked) });
     return h(
       "div.switches",
-      h("label.check", this.blindBox, h("span", "Show ", h("span.wordy", "what is "), "presumed")),
+      h("label.check", this.blindBox, h("span", h("span.wordy", "Show what is "), "presumed")),
       h("div.segments", { role: "group", "aria-label": "Way of answering" }, this.oneButton, this.gridButton),
     );
   }

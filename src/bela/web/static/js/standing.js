@@ -20,7 +20,7 @@ export function stopped() {
 
 /** Draw what stands in the place of rows where none is shown; `more` says that there are some to go on with. */
 export function inPlaceOfRows(root, { ready, more, empty }) {
-  const { stop_reason: reason, lower, target, revising } = state.value;
+  const { stop_reason: reason, lower, target, revising, answers, team } = state.value;
   const now = JSON.stringify([
     ready,
     more,
@@ -28,6 +28,7 @@ export function inPlaceOfRows(root, { ready, more, empty }) {
     reason,
     goneOn,
     revising,
+    answers > 0,
     online.value,
     reason ? [lower, target] : 0,
   ]);
@@ -37,7 +38,8 @@ export function inPlaceOfRows(root, { ready, more, empty }) {
   else if (reason) fill(root, reached(more));
   else if (!online.value) fill(root, card("cloud", "The server is away", "Your answers are safe in this browser."));
   else if (!empty) fill(root, h("p.loading", "Fetching rows…"));
-  else if (revising)
+  else if (!answers) fill(root, card("wait", "One moment", "The first rows are being chosen. They come by themselves."));
+  else if (revising || !team)
     fill(root, card("wait", "One moment", "All rows are being labelled anew. The next ones come by themselves."));
   else
     fill(
