@@ -26,6 +26,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -394,8 +395,11 @@ def main() -> None:
     options = parser.parse_args()
     rounds = Rounds(options.folder, options.rows, options.deeds, options.seed)
     rounds.preload()
-    for i in range(options.kills):
-        print(json.dumps(rounds.kill(list(MOMENTS)[i % len(MOMENTS)])), flush=True)
+    moments, n_killed = cycle(MOMENTS), 0
+    while n_killed < options.kills:
+        found = rounds.kill(next(moments))
+        n_killed += found["died"] != "closed"  # some come to their end before
+        print(json.dumps(found), flush=True)
     for _ in range(options.full):
         print(json.dumps(rounds.full(limit=True)), flush=True)
     with small_disk(12) if options.disk else nullcontext() as disk:
