@@ -136,6 +136,16 @@ def team(serve) -> Server:
     )
 
 
+WATCH_NOTES = """
+window.seenNotes = [];
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes) {
+    for (const node of addedNodes) if (node.classList?.contains("toast")) window.seenNotes.push(node.textContent);
+  }
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
 class Desk:
     """Somebody at a page: what they see and what they press."""
 
@@ -186,8 +196,8 @@ class Desk:
         self.wait("() => !Object.keys(localStorage).some((name) => name.startsWith('bela.outbox.'))")
 
     def toast(self, text: str) -> None:
-        """Wait for a note at the edge of the page."""
-        self.page.locator(".toast", has_text=text).first.wait_for(timeout=PATIENCE)
+        """Wait until there is, or was, a note at the edge of the page: it goes away by itself."""
+        self.wait("(text) => (window.seenNotes ?? []).some((note) => note.includes(text))", text)
 
 
 @pytest.fixture
@@ -200,6 +210,7 @@ def desk(browser, truth) -> Iterator[Callable[..., Desk]]:
         context = beside.page.context if beside else browser.new_context(**({"viewport": DESKTOP} | options))
         if not beside:
             opened.append(context)
+            context.add_init_script(WATCH_NOTES)
             context.add_init_script(f"if (location.host) localStorage.setItem('bela.name', '\"{name}\"')")
         context.set_default_timeout(PATIENCE)
         page = context.new_page()

@@ -103,7 +103,7 @@ def test_people_who_differ_settle_it(desk, team):
     vic.page.get_by_role("button", name=other, exact=True).click()
     vic.toast("is settled")
     assert team.get(f"rows/{row}")["label"] == other
-    vic.page.get_by_role("button", name="Undo").click()
+    vic.page.keyboard.press("Backspace")  # the note with its button may be gone by now
     vic.page.get_by_role("heading", name="1 row seen differently").wait_for()
     assert team.get(f"rows/{row}")["label"] == vic.truth[row]
 
