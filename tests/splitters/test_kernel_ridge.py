@@ -89,3 +89,13 @@ def test_degenerate_answers_give_finite_scores(X, y):
         model = fit(X, y, y.max() + 1, rng())
         assert np.isfinite(model.score(X)).all()
         assert np.isfinite(model.left_out).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 127, 128, 129, 500])
+def test_the_inverse_of_a_triangular_matrix(n):
+    """In blocks or at once, it is the inverse, and triangular again."""
+    rows = np.random.default_rng(n).normal(size=(n, n + 20))
+    factor = np.linalg.cholesky(rows @ rows.T / n + np.eye(n))
+    inverse = _kernel_ridge._inverse_of_lower(factor)
+    np.testing.assert_allclose(inverse @ factor, np.eye(n), atol=1e-9)
+    assert not np.triu(inverse, 1).any()

@@ -8,6 +8,7 @@ one for the many weak columns of texts and tables.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ RIDGES = tuple(10.0 ** (e / 2) for e in range(-8, 2))  # on top of a kernel with
 TUNING_ROWS = 400  # or a third of the answers if that is more: what is best for these is good for all
 EXACT_ROWS = 5_000  # beyond, answers are seen through landmarks
 LANDMARKS = 2_500
+_BLOCK = 128  # rows of a triangular matrix that are inverted at once
 BLOCK_ENTRIES = 2_000_000
 SAME = 1e-5  # squared distances that single precision cannot tell from 0, in features of mean squared norm 1
 
@@ -131,12 +133,27 @@ def squared_distances(X: Floats, Y: Floats) -> Floats:
 def _solve(kernel: Doubles, target: Doubles, ridge: float) -> tuple[Floats, Floats]:
     """Coefficients, and scores of each row by the fit without it: y_i - c_i / (K + ridge)^-1_ii."""
     kernel[np.diag_indices_from(kernel)] += ridge
-    factor = linalg.cholesky(kernel, lower=True, overwrite_a=True, check_finite=False)
-    inverse, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
-    diagonal = np.diag(inverse).copy()
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    coefficients = inverse @ target
+    inverse = _inverse_of_lower(np.linalg.cholesky(kernel))
+    diagonal = np.einsum("ij,ij->j", inverse, inverse)
+    coefficients = inverse.T @ (inverse @ target)
     return coefficients.astype(np.float32), (target - coefficients / diagonal[:, None]).astype(np.float32)
+
+
+def _inverse_of_lower(factor: npt.NDArray[np.floating[Any]]) -> Doubles:
+    """The inverse of a lower triangular matrix, by products of ever larger blocks.
+
+    SciPy's own keeps all other threads waiting until it is done, which on a labelling page is everybody; NumPy's
+    products do not. So nothing large in this module is left to SciPy.
+    """
+    n = len(factor)
+    if n <= _BLOCK:
+        return np.asarray(linalg.lapack.dtrtri(factor, lower=1)[0])
+    half = n // 2
+    inverse: Doubles = np.zeros(factor.shape)
+    inverse[:half, :half] = _inverse_of_lower(factor[:half, :half])
+    inverse[half:, half:] = _inverse_of_lower(factor[half:, half:])
+    inverse[half:, :half] = -inverse[half:, half:] @ (factor[half:, :half] @ inverse[:half, :half])
+    return inverse
 
 
 def _fit_landmarks(X: Floats, target: Doubles, gamma: float, ridge: float, rng: np.random.Generator) -> Ridge:
@@ -144,16 +161,15 @@ def _fit_landmarks(X: Floats, target: Doubles, gamma: float, ridge: float, rng: 
     marks = X[_some(len(X), LANDMARKS, rng)]
     among = np.exp(-gamma * _among(marks))
     among[np.diag_indices_from(among)] += 1e-6
-    factor = linalg.cholesky(among, lower=True, overwrite_a=True, check_finite=False)
-    kernel = np.exp(-gamma * squared_distances(X, marks).astype(np.float64))
-    design = linalg.solve_triangular(factor, kernel.T, lower=True, overwrite_b=True, check_finite=False).T
+    whiten = _inverse_of_lower(np.linalg.cholesky(among)).T
+    design = np.exp(-gamma * squared_distances(X, marks).astype(np.float64)) @ whiten
     gram = design.T @ design
     gram[np.diag_indices_from(gram)] += ridge
-    inverse = linalg.inv(gram, overwrite_a=True, check_finite=False)
+    inverse = np.linalg.inv(gram)
     weights = inverse @ (design.T @ target)
     leverage = np.minimum(np.einsum("ij,ij->i", design @ inverse, design), 1 - 1e-9)[:, None]
     left_out = (design @ weights - leverage * target) / (1 - leverage)
-    coefficients = linalg.solve_triangular(factor, weights, lower=True, trans=1, check_finite=False)
+    coefficients = whiten @ weights
     return Ridge(
         basis=marks,
         coefficients=coefficients.astype(np.float32),
@@ -181,7 +197,7 @@ def _search(distances: Doubles, target: Doubles, classes: Rows) -> tuple[float, 
 
 def _tune(kernel: Floats, target: Doubles, classes: Rows, judged: BoolArray) -> tuple[float, float]:
     """The least leave-one-out log-loss and the ridge that has it, from one factorisation."""
-    values, vectors = linalg.eigh(kernel, check_finite=False)
+    values, vectors = np.linalg.eigh(kernel)
     values = np.maximum(values, 0)
     projected = vectors.T @ target.astype(np.float32)
     squares = vectors * vectors
