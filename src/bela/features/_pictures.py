@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 200  # images decide whether all have one size, and whether they have colours
 MOST_THREADS = 8  # Pillow lets others work while it decodes
+FIT_ROWS = 4_000  # images, or a few more, that directions are found on: somebody waits for the first row
+NORM_ROWS = 1_000
 
 
 @dataclass(slots=True)
@@ -69,9 +71,10 @@ class PictureSample:
         self._settle()
         if self.look is None or not self._pixels:
             raise DataError(f"column {self.name!r} has no images: choose another kind for it")
-        sample = np.stack(list(self._pixels.values()))
+        every = max(1, len(self._pixels) // FIT_ROWS)
+        sample = np.stack(list(self._pixels.values())[::every])
         features = fit_image_features(sample)
-        dense = features.transform(sample)
+        dense = features.transform(sample[:: max(1, len(sample) // NORM_ROWS)])
         norm = float(np.sqrt(np.mean(np.einsum("ij,ij->i", dense, dense)))) or 1.0
         return PictureFeatures(
             name=self.name, root=self.root, look=self.look, features=features, norm=norm, seen=self._pixels

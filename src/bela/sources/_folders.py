@@ -46,19 +46,19 @@ class Contents:
     is_folder: bool
 
 
-def kind_of(path: Path) -> str | None:
+def kind_of(path: str | Path) -> str | None:
     """Return what a file is by its name, None if that says nothing.
 
     Examples
     --------
-    >>> [kind_of(Path(name)) for name in ("pets.CSV", "pets.jsonl.gz", "pets.npy.gz", "pets.docx")]
+    >>> [kind_of(name) for name in ("pets.CSV", "pets.jsonl.gz", "pets.npy.gz", "pets.docx")]
     ['csv', 'jsonl', None, None]
     """
-    ending = path.suffix.lower()
-    if ending in PACKED:
-        kind = KINDS.get(Path(path.stem).suffix.lower())
+    stem, ending = os.path.splitext(path)
+    if ending.lower() in PACKED:
+        kind = KINDS.get(os.path.splitext(stem)[1].lower())
         return kind if kind in _TEXTS else None
-    return KINDS.get(ending)
+    return KINDS.get(ending.lower())
 
 
 def look_into(path: Path) -> Contents:
@@ -108,10 +108,10 @@ def _look_into_folder(path: Path) -> Contents:
         return _look_into_saved(path)
     names = sorted(_walk(path))
     endings = image_endings()
-    images = [name for name in names if Path(name).suffix.lower() in endings]
+    images = [name for name in names if os.path.splitext(name)[1].lower() in endings]
     # Spark and its kin keep notes in files and folders whose names begin with an underscore.
     visible = [name for name in names if not any(part.startswith("_") for part in name.split("/"))]
-    tables = {name: kind for name in visible if (kind := kind_of(Path(name))) in _PARTS}
+    tables = {name: kind for name in visible if (kind := kind_of(name)) in _PARTS}
     if images and len(images) >= len(tables):
         files = tuple(look_at(path / name, name) for name in images)
         return Contents(kind="images", files=files, root=path, is_folder=True)
@@ -131,9 +131,8 @@ def _walk(path: Path) -> Iterator[str]:
     """Go through the files below a folder, but for hidden ones (macOS leaves such behind) and campaigns."""
     for folder, folders, names in os.walk(path, onerror=_refuse):
         folders[:] = [name for name in folders if not name.startswith((".", "__MACOSX")) and not name.endswith(".bela")]
-        for name in names:
-            if not name.startswith("."):
-                yield (Path(folder) / name).relative_to(path).as_posix()
+        prefix = "" if Path(folder) == path else f"{Path(folder).relative_to(path).as_posix()}/"
+        yield from (prefix + name for name in names if not name.startswith("."))
 
 
 def _refuse(error: OSError) -> None:

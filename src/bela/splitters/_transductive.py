@@ -26,6 +26,7 @@ from bela.splitters._stack import fit_stack
 
 LITTLE = 2  # steps of smoothing
 LOTS = 24
+_VIEWS = ("features", "smoothed", "clusters")
 CLUSTER_COMPONENTS = 64  # after a lot of smoothing little else is left
 SAMPLE = 20_000  # rows that the first questions come from where a graph of all rows would take long
 
@@ -67,7 +68,7 @@ class TransductiveLearner:
         self._seed = seed
         self._preparing = threading.Lock()
         self._graph: Graph | None = None
-        self._views: dict[str, Floats] = {}
+        self._views: dict[str, Floats] = {"features": features.dense}
 
     @property
     def n_rows(self) -> int:
@@ -76,31 +77,28 @@ class TransductiveLearner:
 
     @property
     def graph(self) -> Graph:
-        """The neighbour graph, built when first wanted."""
-        if self._graph is None:
-            self.prepare()
-        if self._graph is None:  # pragma: no cover - prepare always sets it
-            raise RuntimeError("prepare() left no graph")
-        return self._graph
+        """The neighbour graph, built when first wanted, by whoever wants it first."""
+        with self._preparing:
+            if self._graph is None:
+                self._graph = build_graph(self._features.dense, seed=self._seed)
+            return self._graph
 
     @property
     def smoothed(self) -> Floats:
         """The features smoothed a little over the graph: where clusters are easiest to see."""
-        self.prepare()
-        return self._views["smoothed"]
+        graph = self.graph
+        with self._preparing:
+            if "smoothed" not in self._views:
+                self._views["smoothed"] = graph.smooth(self._features.dense, n_steps=LITTLE)
+            return self._views["smoothed"]
 
     def prepare(self) -> None:
-        """Build the graph and smooth the features over it: once, by whoever wants it first."""
+        """Make what every fit needs, if it is not there: the graph, and the features smoothed over it."""
+        graph, smoothed = self.graph, self.smoothed
         with self._preparing:
-            if self._graph is not None:
-                return
-            X = self._features.dense
-            graph = build_graph(X, seed=self._seed)
-            smoothed = graph.smooth(X, n_steps=LITTLE)
-            basis = Components.fit(smoothed[:: max(1, len(X) // 10_000)], CLUSTER_COMPONENTS)
-            clusters = graph.smooth(basis.transform(smoothed), n_steps=LOTS - LITTLE)
-            self._views = {"features": X, "smoothed": smoothed, "clusters": clusters}
-            self._graph = graph
+            if "clusters" not in self._views:
+                basis = Components.fit(smoothed[:: max(1, len(smoothed) // 10_000)], CLUSTER_COMPONENTS)
+                self._views["clusters"] = graph.smooth(basis.transform(smoothed), n_steps=LOTS - LITTLE)
 
     def first_questions(self) -> IntArray:
         """Rows to ask before anything is known: they cover the data."""
@@ -145,8 +143,8 @@ class TransductiveLearner:
                 weights={},
             )
         rng = np.random.default_rng([self._seed, len(places)])
-        ridges = {name: fit_kernel_ridge(X[places], y, k, rng) for name, X in self._views.items()}
-        inputs = dict(self._views)
+        inputs = {name: self._views[name] for name in _VIEWS}
+        ridges = {name: fit_kernel_ridge(X[places], y, k, rng) for name, X in inputs.items()}
         if self._features.linear is not None:
             inputs["linear"] = self._features.linear
             ridges["linear"] = fit_linear_ridge(inputs["linear"][places], y, k, rng)
