@@ -11,6 +11,7 @@ import argparse
 import csv
 import random
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from _browser import chromium, pictures_file, serving
 from bela.campaign import create_campaign
+from bela.web import Notes
 
 CLOTHES = ["T-shirt", "Trousers", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
 DESKTOP = {"width": 1280, "height": 800}
@@ -33,9 +35,9 @@ SENTENCES = {
 
 
 def answer(stored: Any, names: list[str], n: int, people: list[str]) -> None:
-    """Answer n questions by the truth, some of them twice and not always alike."""
+    """Answer n questions by the truth, some of them twice and not always alike; note how it goes, as the page does."""
     rng = random.Random(0)  # noqa: S311
-    campaign = stored.campaign
+    campaign, notes = stored.campaign, Notes(stored.path / "cache")
     done = 0
     while done < n and campaign.stop_reason is None:
         for question in campaign.ask(10):
@@ -45,6 +47,9 @@ def answer(stored: Any, names: list[str], n: int, people: list[str]) -> None:
                 differs = rng.random() < 0.08
                 campaign.opine(question.id, rng.choice(CLOTHES) if differs else names[question.row], by=second)
             done += 1
+        result = campaign.result()
+        expected = float(np.mean(result.probability))
+        notes.mark(answers=result.n_asked, lower=result.certificate.lower, expected=expected, at=time.time())
 
 
 def make_clothes(folder: Path, n_rows: int, n_answers: int, target: float) -> Path:
