@@ -66,6 +66,8 @@ def test_a_certificate_rests_on_draws_that_nothing_before_it_has_seen(batch, bac
     method = campaign.method
     assert campaign.certificate.lower > 0
     assert len(method._replays) > 2
+    rows = [event.row for event in method._log]
+    assert len(set(rows)) == len(rows)
     for index, replay in method._replays.items():
         learnt = ~method._revisions[index].outside
         later = method._log[method._starts[index] :]

@@ -172,7 +172,7 @@ class Restless(Bela):
     """Any division of effort is as valid: draw while luck lasts, train when it turns, certify every revision."""
 
     def _next_alpha(self, present: Plan | None) -> float:
-        return (1 - self.confidence - sum(self._alphas)) / 2
+        return self._alpha.spend()
 
     def _wants_bounds(self) -> bool:
         if self._certified is None:

@@ -1,4 +1,4 @@
-"""The certified method: labels by a learner that sees all rows, a certificate by random draws that it never sees."""
+"""The certified method: labels by a learner that sees all rows, a certificate by random draws from after its fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from bela.bounds import AlphaBudget
 from bela.errors import ParameterError, ReplayError
 from bela.features import learner_features
-from bela.methods._draws import Asked, Draw, Pool, Replay
+from bela.methods._draws import Asked, Closed, Draw, Pool, Replay
 from bela.methods._planning import SPEND_AGAIN, Plan, Standing, make_plan, next_size
 from bela.methods._revision import N_BINS, Revision, make_revision
 from bela.methods._stored import digest, stored
@@ -127,6 +127,8 @@ class Bela:
         self._alpha = AlphaBudget(1 - confidence)
         self._alphas: list[float] = []  # what each revision may spend, 0 where nothing
         self._starts: list[int] = []  # where in the log the draws begin that count for each
+        self._aims: list[int | None] = []  # errors to stay below, as the target was when each was adopted
+        self._closed: dict[int, Closed] = {}  # revisions whose certificate is from before a merge
         self._certified: int | None = None  # the last revision that spends: draws are for its certificate
         self._replays: dict[int, Replay | None] = {}  # by revision; None: to be begun anew when somebody asks
         self._unmerged: list[list[Revision]] = []  # as they were before each merge of classes
@@ -170,6 +172,10 @@ class Bela:
         self.learner.prepare()
 
     def know(self, rows: IntArray, codes: IntArray) -> None:
+        # Labels that are brought may be answers of an earlier campaign with the same seed: draws must not follow those.
+        order = np.argsort(rows)
+        brought = digest(np.asarray(rows)[order].astype(np.int64), np.asarray(codes)[order].astype(np.int64))
+        self._draws_rng = np.random.default_rng([self.seed, 0, 12, int(brought, 16)])
         self._known[rows] = codes
         self._picked[rows] = True
         self._brought = [int(row) for row in rows]
@@ -193,11 +199,16 @@ class Bela:
         self._answered[row] = role
         self._n_roles[role] += 1
         self._plan = None
+        for closed in self._closed.values():
+            if closed.seen[row]:  # it was taken back since
+                closed.known[row] = code
 
     def skip(self, row: int, role: Role) -> None:
         self._open.pop(row, None)
         self._declined[row] = True
         self._plan = None
+        for closed in self._closed.values():
+            closed.declined[row] = closed.seen[row]
 
     def retract(self, row: int, role: Role) -> None:
         if self._declined[row]:
@@ -206,19 +217,51 @@ class Bela:
             del self._answered[row]
             self._known[row] = UNKNOWN
             self._n_roles[role] -= 1
+        for closed in self._closed.values():
+            closed.known[row], closed.declined[row] = UNKNOWN, False
         self._open[row] = role
         self._start_over()
 
     def revise(self, row: int, role: Role, code: int) -> None:
         self._known[row] = code
+        for closed in self._closed.values():
+            if closed.known[row] != UNKNOWN:
+                closed.known[row] = code
         self._start_over()
 
     def merge(self, rows: Sequence[int], roles: Sequence[Role], code: int, into: int) -> None:
+        self._close_certificates()
         self._unmerged.append(list(self._revisions))
         self._merges.append((code, into))
         self._known[list(rows)] = into
         self._revisions[:] = [replace(r, codes=np.where(r.codes == code, into, r.codes)) for r in self._revisions]
         self._start_over()
+        if self._certified in self._closed:
+            self._certify_anew(self._certified)
+
+    def _close_certificates(self) -> None:
+        """Let certificates with draws in them rest on these, as they are: see `Closed`."""
+        for index in self._spent():
+            replay = self._replay_of(index)
+            if index not in self._closed and replay.n_draws:
+                known, declined = self._known.copy(), self._declined.copy()
+                self._closed[index] = Closed(
+                    revision=self._revisions[index],
+                    end=replay.place,
+                    known=known,
+                    declined=declined,
+                    seen=(known != UNKNOWN) | declined,
+                )
+
+    def _certify_anew(self, index: int) -> None:
+        """Go on with the labels of a revision whose certificate is closed, by later draws and another part of alpha."""
+        self._revisions.append(self._revisions[index])
+        self._starts.append(len(self._log))
+        self._aims.append(self._allowed)
+        self._alphas.append(self._alpha.spend())
+        self._certified = len(self._revisions) - 1
+        if self._pool_of == index:
+            self._pool_of = self._certified
 
     def unmerge(self, rows: Sequence[int], roles: Sequence[Role], code: int) -> None:
         before = self._unmerged.pop()
@@ -295,6 +338,7 @@ class Bela:
 
     def _next_training(self) -> Proposal | None:
         """Return the next training question, None while the last ones are open or when there are no more."""
+        self._pass_over_drawn()
         if self._next_pick == len(self._picks):
             return None
         row = self._picks[self._next_pick]
@@ -317,8 +361,7 @@ class Bela:
                     return  # draws go on meanwhile
                 done, self._fitting = self._fitting.result(), None
                 self._adopt(*done)
-            while self._next_pick < len(self._picks) and self._drawn[self._picks[self._next_pick]]:
-                self._next_pick += 1  # drawn meanwhile
+            self._pass_over_drawn()
             n_answers = len(self._brought) + len(self._answered)
             # By draws, too, as they teach as well.
             grown = bool(self._n_learnt) and n_answers >= next_size(self._n_learnt, self.growth)
@@ -343,6 +386,11 @@ class Bela:
                     self._adopt(*job())
                 else:
                     self._fitting = _Later(job)  # it may have been made in the background, and taken up later
+
+    def _pass_over_drawn(self) -> None:
+        """Leave out training questions about rows that were drawn meanwhile."""
+        while self._next_pick < len(self._picks) and self._drawn[self._picks[self._next_pick]]:
+            self._next_pick += 1
 
     def _ask_for_training(self, picks: list[int]) -> bool:
         self._picks.extend(picks)
@@ -401,6 +449,7 @@ class Bela:
         self._picked[[*self._brought, *self._picks]] = True
         self._revisions.append(revision)
         self._starts.append(len(self._log))
+        self._aims.append(self._allowed)
         self._alphas.append(self._next_alpha(present))
         if self._alphas[-1] > 0:
             self._certified = len(self._revisions) - 1
@@ -408,7 +457,7 @@ class Bela:
             self._pool = Pool(revision.bin, revision.outside & ~self._drawn & ~self._picked, N_BINS)
             self._pool_of = len(self._revisions) - 1
         self._plan = None
-        rows = [int(row) for row in picks.rows if not self._drawn[row]]
+        rows = [int(row) for row in picks.rows if not (self._drawn[row] or self._picked[row])]  # asked meanwhile
         self._representative.update((int(row), 1.0) for row in picks.rows[picks.uniform])
         self._ask_for_training(rows)
 
@@ -428,6 +477,10 @@ class Bela:
         better = present is None or not going_on or plan.cost < present.cost
         return self._alpha.spend() if better and plan.role is Role.BOUNDS else 0.0
 
+    def _spent(self) -> list[int]:
+        """Return the revisions that have a certificate."""
+        return [index for index, alpha in enumerate(self._alphas) if alpha > 0]
+
     @property
     def _allowed(self) -> int | None:
         """How many wrong labels the target allows."""
@@ -444,12 +497,19 @@ class Bela:
         replay = self._replays.get(index)
         if replay is None:
             replay = self._replays[index] = self._begin_replay(index)
-        replay.advance(self._known, self._declined)
+        closed = self._closed.get(index)
+        if closed is None:
+            replay.advance(self._known, self._declined)
+        else:
+            replay.advance(closed.known, closed.declined, closed.end)
         return replay
 
     def _begin_replay(self, index: int) -> Replay:
-        start = self._starts[index]
-        return Replay(index, self._revisions, self._log, self._alphas[index], aim=self._allowed, start=start)
+        revisions = self._revisions
+        if index in self._closed:
+            revisions = [*revisions[:index], self._closed[index].revision, *revisions[index + 1 :]]
+        aim, start = self._aims[index], self._starts[index]
+        return Replay(index, revisions, self._log, self._alphas[index], aim=aim, start=start)
 
     def _next_bounds(self, recorded: Sequence[float] = ()) -> Proposal | None:
         """Draw a row for the bound, with the weights that were recorded or else with those that suit best."""
@@ -473,14 +533,17 @@ class Bela:
         n_known = int((self._known != UNKNOWN).sum())
         if not self._revisions:
             return None, n_known
-        self._replay()
         best, most = self._revisions[-1], float(n_known)
         answered = np.array([*self._brought, *self._answered], dtype=np.intp)
-        for index in self._replays:
-            replay = self._replay_of(index)
-            right = replay.right_lower(self._known, answered)
+        for index in self._spent():
+            revision, closed = self._revisions[index], self._closed.get(index)
+            wrong = self._known[answered] != revision.codes[answered]
+            if closed is not None:  # what was wrong without the merge was counted as such
+                before = closed.known[answered]
+                wrong = np.where(before == UNKNOWN, wrong, before != closed.revision.codes[answered])
+            right = self._replay_of(index).right_lower(answered, wrong)
             if right >= most:
-                best, most = replay.revision, right
+                best, most = revision, right
         return best, most
 
     def _start_over(self) -> None:

@@ -1,8 +1,8 @@
 """The bounds questions of a campaign: how each row was drawn, and what the draws say about a revision.
 
-The log is the only memory. A revision's certificate is the log replayed from its beginning on the rows outside the
-revision's training answers; so a new revision, an answer changed and an answer taken back are all the same to it.
-docs/guarantees.md proves that the replay is a sequence of weighted draws without replacement.
+The log is the only memory. A revision's certificate is the log replayed on the rows outside the revision's training
+answers, with bets on the draws from after its adoption only; after an undo it is replayed anew. docs/guarantees.md
+proves that these are weighted draws without replacement from a labelling that was fixed before.
 """
 
 from __future__ import annotations
@@ -29,6 +29,24 @@ class Asked:
     """A row asked for training: from here on it cannot be drawn."""
 
     row: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """What a revision's certificate rests on for good, as classes have been merged since.
+
+    Which classes are merged is decided by people who have seen the draws, so these go on to count as they did before.
+    A merge only makes wrong labels right: what was certain without it is certain with it.
+
+    `revision` has the labels and `known` the answers from before; `end` is the place in the log where bets end; `seen`
+    are the rows that were answered, or declined, by then.
+    """
+
+    revision: Revision
+    end: int
+    known: IntArray
+    declined: BoolArray
+    seen: BoolArray
 
 
 class Pool:
@@ -113,9 +131,14 @@ class Replay:
         self._cell_of: IntArray = self.revision.bin
         self._weight_of_cell: IntArray = np.arange(len(self.revision.sizes))
 
-    def advance(self, known: IntArray, declined: BoolArray) -> None:
-        """Take in the events whose outcome is known by now, up to the first that is open."""
-        while self._next < len(self._log):
+    @property
+    def place(self) -> int:
+        """Where in the log it has come to."""
+        return self._next
+
+    def advance(self, known: IntArray, declined: BoolArray, end: int | None = None) -> None:
+        """Take in the events whose outcome is known by now, up to the first that is open, or to `end`."""
+        while self._next < (len(self._log) if end is None else end):
             event = self._log[self._next]
             row = event.row
             if known[row] == UNKNOWN and not declined[row]:
@@ -163,9 +186,17 @@ class Replay:
         twin.regroup(np.bincount(self.revision.bin[~self._taken], minlength=len(self.revision.sizes)))
         return twin.weights()
 
-    def right_lower(self, known: IntArray, answered: IntArray) -> int:
-        """Bound the rows from below that are labelled right: the revision's own labels, corrected by the answers."""
-        outside, codes = self.revision.outside, self.revision.codes
-        corrected = int((outside[answered] & (known[answered] != codes[answered])).sum())
+    def right_lower(self, answered: IntArray, wrong: BoolArray) -> int:
+        """Bound the rows from below that are labelled right: as the revision says, corrected by the answers.
+
+        Parameters
+        ----------
+        answered
+            Rows that are answered by now, or known from the data.
+        wrong
+            Whether the revision has a wrong label for each of them.
+        """
+        outside = self.revision.outside
+        corrected = int((outside[answered] & wrong).sum())
         taken_back = self.revision.n_training - int((~outside[answered]).sum())
         return len(outside) - max(self.bets.errors_upper - corrected, 0) - taken_back
