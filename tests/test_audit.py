@@ -24,11 +24,14 @@ ALPHA = 0.2
 
 
 def looks(wrong: np.ndarray, **options: Any) -> Iterator[tuple[Audit, bool]]:
-    """Audit labels of which some are wrong, and yield after each answer, with the answer."""
-    audit = Audit(wrong.astype(int), **options)
+    """Audit labels of which some are wrong, and yield after each answer, with the answer.
+
+    The labels are always the same, as the order of the draws depends on them.
+    """
+    audit = Audit(np.zeros(len(wrong), int), **options)
     for _ in range(len(wrong) if audit.budget is None else audit.budget):
         [question] = audit.ask()
-        audit.tell(question.id, 0)
+        audit.tell(question.id, int(wrong[question.row]))
         yield audit, bool(wrong[question.row])
 
 
@@ -411,3 +414,13 @@ def test_records_of_another_audit_are_refused() -> None:
     for draw in (Draw(1), Draw(99, weights), Draw(question.row, weights), Draw(1, (0.0,) * 20)):
         with pytest.raises(QuestionError):
             scored.restore(draw)
+
+
+def test_mended_labels_meet_other_draws() -> None:
+    """Whoever corrects what an audit found, and audits again with the same seed, is asked about other rows."""
+    labels = np.zeros(2000, int)
+    first = {question.row for question in Audit(labels).ask(100)}
+    assert {question.row for question in Audit(labels).ask(100)} == first
+    labels[min(first)] = 1
+    again = {question.row for question in Audit(labels).ask(100)}
+    assert len(first & again) < 20

@@ -17,7 +17,7 @@ import pytest
 
 from bela.campaign import open_campaign
 from bela.journal import SQLiteJournal
-from bela.sources import brought_labels, open_records
+from bela.sources import brought_labels, known_labels, open_records
 
 QUICK = ("--budget", "12", "--method", "bela-paper")  # where the method does not matter
 PAPER = QUICK[2:]
@@ -47,7 +47,7 @@ def test_from_the_first_answer_to_a_verified_export(call: Any, table: Path) -> N
         assert Path(written["certificate_file"]).is_file()
         records = open_records(name)
         assert records.columns == ("name", "weight", "height", "kind", "label", "label_source", "leaf", "confidence")
-        labels = brought_labels(records, "label")
+        labels = [record["label"] for record in records.iter_records()]
         right = np.mean([labels[row] == truth[row] for row in range(80)])
         assert right >= found["certificate"]["lower"]
         assert "Yes." in call("verify", "pets.bela", "--export", name, *([] if name == "out" else ["--quick"])).out
@@ -63,18 +63,18 @@ def test_formats_for_other_tools(call: Any, table: Path) -> None:
 
 
 def test_an_export_is_data_again(call: Any, table: Path) -> None:
-    """The labels of an export can be the given labels of another campaign: then there is nothing left to ask."""
+    """The answers in an export are the given labels of another campaign; what was inferred is not."""
     call(*RUN, *QUICK)
     call("export", "pets.bela", "--to", "done.csv")
     said = call(
         "run", "done.csv", "--label", "label", "--truth", "kind", "--hide", "label_source", "--hide", "leaf",
         "--json", "-",
     ).json  # fmt: skip
-    assert (said["n_given"], said["n_asked"]) == (80, 0)
-    assert said["stop_reason"] == "target"
+    assert said["n_given"] == 12
+    assert said["n_asked"] > 0
     again = call("export", "done.bela", "--to", "again.csv", "--json").json
     assert again["n_rows"] == 80
-    assert brought_labels(open_records("again.csv"), "label") == brought_labels(open_records("done.csv"), "label")
+    assert len(known_labels(open_records("again.csv"), "label")) == 12 + said["n_asked"]
 
 
 def test_a_person_begins_and_goes_on(call: Any, table: Path) -> None:

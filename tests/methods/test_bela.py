@@ -343,3 +343,14 @@ def test_questions_between_revisions_fit_nothing(restless, clusters):
     sizes = [revision.n_training for revision in method._revisions]
     assert len(sizes) > 4
     assert (np.diff(sizes) >= 4).all()
+
+
+def test_labels_that_are_brought_meet_draws_of_their_own(clusters):
+    """A second campaign with the answers of a first one, and the same seed, does not follow in its steps."""
+    X, y = clusters
+    drawn = []
+    for rows in ([], [3, 5, 8], [3, 5, 8], [3, 5]):
+        method = start(X, target=0.9, seed=3, labels={row: int(y[row]) for row in rows}).method
+        drawn.append(method._draws_rng.random(4).tolist())
+    assert drawn[1] == drawn[2]
+    assert drawn[0] != drawn[1] != drawn[3] != drawn[0]

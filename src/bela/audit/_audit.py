@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bela._labels import LabelCodes, is_missing
 from bela.audit._evidence import Draw, Evidence, UniformPlan, make_plan
@@ -138,7 +140,7 @@ class Audit:
             alpha=1.0 - self.confidence,
             allowed=self.n_allowed,
             tuned_to=_allowed(n_rows, target if tuned_to is None else tuned_to),
-            seed=self.seed,
+            seed=_seed_of_draws(self.seed, self.labels),
         )
         self._codes = LabelCodes()
         self._draws: list[Draw] = []
@@ -395,6 +397,17 @@ def _allowed(n_rows: int, target: float) -> int:
 
 def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
+
+
+def _seed_of_draws(seed: int, labels: npt.NDArray[Any]) -> int:
+    """Return a seed of these labels' own: labels mended after an audit must not meet the same draws again.
+
+    Nor should labels that were made by a method with the same seed meet the rows that it had asked about.
+    """
+    digest = hashlib.blake2b(f"audit {seed}\n".encode(), digest_size=8)
+    for label in labels.tolist():
+        digest.update(f"{label}\n".encode("utf-8", "surrogatepass"))
+    return int.from_bytes(digest.digest(), "little") >> 1
 
 
 def _check_labels(labels: Any) -> Any:

@@ -29,7 +29,7 @@ from bela.features import plan_features
 from bela.journal import SQLiteJournal
 from bela.protocols import Records
 from bela.records import Label
-from bela.sources import brought_labels, row_ids
+from bela.sources import known_labels, row_ids
 
 Digests = npt.NDArray[np.uint64]
 
@@ -167,7 +167,7 @@ def _renamed(
     settings: Settings, records: Records, names: dict[Label, Label], answered: set[int | None], now: Digests
 ) -> list[_Kept]:
     """Return the labels that the data bring under a name that their class no longer has."""
-    brought = {} if settings.label_column is None else brought_labels(records, settings.label_column)
+    brought = {} if settings.label_column is None else known_labels(records, settings.label_column)
     return [
         _Kept(row, names[label], int(now[row]))
         for row, label in brought.items()
@@ -181,7 +181,7 @@ def _check_labels(
     """Raise an error if the campaign could not begin with these labels, before anything is changed."""
     labels: dict[int, Label] = {}
     if settings.label_column is not None:
-        labels.update(brought_labels(records, settings.label_column))
+        labels.update(known_labels(records, settings.label_column))
     labels.update((kept.row, kept.label) for kept in carried if kept.row is not None)
     codes = LabelCodes(classes)
     for label in labels.values():

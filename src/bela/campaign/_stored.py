@@ -27,7 +27,7 @@ from bela.features import FeaturePlan, compute_features, plan_features
 from bela.journal import FolderStore, SQLiteJournal
 from bela.protocols import Records
 from bela.records import BoolArray, Label
-from bela.sources import brought_labels, open_records, row_ids
+from bela.sources import known_labels, open_records, row_ids
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -333,7 +333,7 @@ def _open_data(data: str | Path, cache: Path | None, encoding: str | None, progr
 def _alike(classes: Iterable[Label], records: Records, label_column: str | None) -> tuple[Label, ...]:
     """Return classes as numbers if they are written like numbers and the labels that the data bring are numbers."""
     classes = tuple(classes)
-    if label_column is not None and int in map(type, brought_labels(records, label_column).values()):
+    if label_column is not None and int in map(type, known_labels(records, label_column).values()):
         with suppress(ValueError):
             return tuple(int(name) if isinstance(name, str) else name for name in classes)
     return classes
@@ -354,5 +354,5 @@ def _labels(path: Path, settings: Settings, records: Records) -> dict[int, Label
     """Return the labels that the data bring, and those that were carried over."""
     labels: dict[int, Label] = {}
     if settings.label_column is not None:
-        labels.update(brought_labels(records, settings.label_column))
+        labels.update(known_labels(records, settings.label_column))
     return labels | read_carried(path, settings)

@@ -83,7 +83,7 @@ def answers_line(found: dict[str, Any]) -> str:
     parts = [f"{count(found['n_asked'], 'answer')} ({found['n_training']:,} training, {found['n_bounds']:,} bounds)"]
     for key, words in (
         ("n_skipped", "skipped"),
-        ("n_given", "given by the data"),
+        ("n_given", "given by the data (taken as right)"),
         ("n_corrected", "corrected unasked"),
     ):
         if found[key]:

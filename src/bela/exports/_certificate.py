@@ -54,7 +54,7 @@ def certificate_document(
         "bound": certificate.lower,
         "confidence": certificate.confidence,
         "kind": certificate.kind,
-        "statement": _statement(certificate),
+        "statement": _statement(certificate, n_given=int((source == 2).sum())),
         "target": target,
         "method": result.method,
         "seed": result.seed,
@@ -152,7 +152,12 @@ def _class_counts(result: Result) -> list[dict[str, Any]]:
     return [{"label": label, "rows": rows.get(label, 0), "known": known.get(label, 0)} for label in result.classes]
 
 
-def _statement(certificate: Certificate) -> str:
+def _statement(certificate: Certificate, n_given: int) -> str:
+    said = _said(certificate)
+    return f"{said} The {n_given:,} labels that the data brought are taken for what it would say." if n_given else said
+
+
+def _said(certificate: Certificate) -> str:
     lower = f"{math.floor(1e4 * certificate.lower) / 100:g} %"  # never more than is certified
     confidence = f"{100 * certificate.confidence:.10g} %"
     if certificate.kind == "anytime":

@@ -2,7 +2,7 @@
 
 from bela.sources._array import ArraySource
 from bela.sources._array_records import ArrayRecords
-from bela.sources._brought import brought_labels, row_ids
+from bela.sources._brought import brought_labels, known_labels, row_ids
 from bela.sources._folders import image_endings
 from bela.sources._open import open_records
 from bela.sources._table import TableRecords
@@ -13,6 +13,7 @@ __all__ = [
     "TableRecords",
     "brought_labels",
     "image_endings",
+    "known_labels",
     "open_records",
     "row_ids",
 ]

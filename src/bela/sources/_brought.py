@@ -13,6 +13,7 @@ from bela.sources._table import TableRecords
 
 _WHOLE = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
 _INT64 = range(-(2**63), 2**63)
+_SOURCE, _SOURCES = "label_source", frozenset(("oracle", "given", "inferred"))  # as in exports
 
 
 def row_ids(records: Records, column: str | None = None) -> Sequence[str] | Sequence[int]:
@@ -56,6 +57,16 @@ def row_ids(records: Records, column: str | None = None) -> Sequence[str] | Sequ
     return ids
 
 
+def known_labels(records: Records, column: str) -> dict[int, str | int | bool]:
+    """Return the labels of a column that may be taken as known, by row: see `brought_labels`.
+
+    What is said to be inferred in a column `label_source`, as exports have it, is a guess: whoever took it for known
+    would certify it by itself.
+    """
+    inferred = _inferred(records, column)
+    return {row: label for row, label in brought_labels(records, column).items() if row not in inferred}
+
+
 def brought_labels(records: Records, column: str) -> dict[int, str | int | bool]:
     """Return the labels that a column brings, by row.
 
@@ -90,6 +101,17 @@ def brought_labels(records: Records, column: str) -> dict[int, str | int | bool]
     if kinds == {str} and not getattr(records, "typed", True) and all(map(_is_canonical, found.values())):
         return {row: int(label) for row, label in found.items()}
     return found
+
+
+def _inferred(records: Records, column: str) -> frozenset[int]:
+    """Return the rows whose labels an export calls inferred; none where the column of sources is not one of ours."""
+    columns = [name for name in records.columns if name.rstrip("_") == _SOURCE and name != column]
+    if not columns:
+        return frozenset()
+    sources = list(_values(records, max(columns, key=len)))  # an export of an export has one more underscore
+    if not all(isinstance(source, str) and source in _SOURCES for source in sources):
+        return frozenset()
+    return frozenset(row for row, source in enumerate(sources) if source == "inferred")
 
 
 def _values(records: Records, column: str) -> Iterable[Any]:
