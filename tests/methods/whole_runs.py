@@ -373,7 +373,7 @@ class Outcome:
 
 def run(design: Design, alpha: float, seed: int, method: type[Bela] | None = None) -> Outcome:
     """Run one campaign, looking at every moment; with another `method`, to break a rule on purpose."""
-    rng = np.random.default_rng([seed, 2, 33])  # no stream of the package has three numbers
+    rng = np.random.default_rng([seed, 2, 33])  # no stream of the package has these numbers
     X, y = design.population(rng)
     n = len(y)
     skipped = design.skips(rng, X, y) if design.skips else np.zeros(n, dtype=bool)

@@ -67,7 +67,7 @@ class Bela:
     target, budget
         As in the campaign: they say how effort is divided between training and bounds.
     confidence
-        Of the certificate, over all revisions and at all times.
+        Of the certificate, over all revisions of this campaign and at all times.
     seed
         All that is random.
     growth
@@ -413,7 +413,7 @@ class Bela:
     def _make_revision(self, rows: list[int], codes: IntArray, taken: BoolArray, number: int) -> tuple[Revision, Picks]:
         """Fit training answers, cut all rows anew, choose what to ask next.
 
-        It is a function of its arguments and touches no state: it may run beside everything else.
+        It is a function of its arguments and changes no state: it may run beside everything else.
         """
         # Class codes are given in the order in which labels are first seen, bounds answers included. The learner sees
         # them in the order in which training answers bring them, as a fit may depend on that in its last digits.

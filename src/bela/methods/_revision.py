@@ -23,7 +23,7 @@ _MOST = 5_000  # draws
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """A labelling of all rows, and where it expects to be wrong. It knows training answers and nothing else.
+    """A labelling of all rows, and where it expects to be wrong, from the answers that were known when it was made.
 
     The rows outside its training answers are its *population*, cut into bins of confidence, the least sure first;
     `bin` is -1 for the others. `guess` is the share of errors expected in each bin; `seen` and `wrong` are the evidence
