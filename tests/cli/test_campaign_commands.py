@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -437,17 +438,24 @@ def test_keys_on_a_terminal(call: Any, table: Path) -> None:
     ) as process:  # fmt: skip
         os.close(slave)
         shown = b""
-        for answers, key in enumerate((b"1", b"2", b"u", b"1", b"\x03")):
-            mark = (b"0 answers", b"1 answer ", b"2 answers", b"1 answer ", b"2 answers")[answers]
-            start = len(shown)
-            while not (mark in shown[start:] and shown.endswith(b"> ")):
-                shown += os.read(master, 4096)
-            os.write(master, key)
-        with contextlib.suppress(OSError):  # the terminal is gone when the program is
-            while part := os.read(master, 4096):
-                shown += part
-        os.close(master)
-    assert process.returncode == 0
+        try:
+            for answers, key in enumerate((b"1", b"2", b"u", b"1", b"\x03")):
+                mark = (b"0 answers", b"1 answer ", b"2 answers", b"1 answer ", b"2 answers")[answers]
+                start = len(shown)
+                while not (mark in shown[start:] and shown.endswith(b"> ")):
+                    assert select.select([master], [], [], 60)[0], (answers, shown[-500:])
+                    shown += os.read(master, 4096)
+                os.write(master, key)
+            with contextlib.suppress(OSError):  # the terminal is gone when the program is
+                while True:
+                    if not select.select([master], [], [], 10)[0]:  # whoever sees nothing happen presses it again
+                        os.write(master, b"\x03")
+                    shown += os.read(master, 4096)
+            process.wait(60)
+        finally:
+            process.kill()
+            os.close(master)
+    assert process.returncode == 0, shown[-500:]
     assert b"To go on: bela label pets.bela" in shown
     assert b"computing features" in shown
     assert call("status", "pets.bela", "--json").json["n_asked"] == 2
