@@ -1,7 +1,12 @@
 """What several test files share."""
 
 import os
+import signal
 from pathlib import Path
+
+# A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C: some test it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two test processes on two cores: threads of their own would only wait for each other.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
