@@ -87,7 +87,7 @@ def chromium() -> Iterator[Any]:
 
 def pictures_file(path: Path, name: str, n_rows: int | None) -> np.ndarray:
     """Write a dataset of images as a file of arrays; return what each is."""
-    from bela.datasets import load_dataset
+    from bela.data import load_dataset
 
     dataset = load_dataset(name)
     images = dataset.images[:n_rows]

@@ -39,7 +39,7 @@ OUT = Path(__file__).parent.parent / "docs" / "answers"
 def one(*, data: str, features: str, target: float, method: str, seed: int, most: int) -> dict[str, Any]:
     """Run one campaign to its target, or until it has taken the most answers that are of interest."""
     from bela import simulate
-    from bela.datasets import load_dataset
+    from bela.data import load_dataset
 
     dataset = load_dataset(data)
     X = dataset.images if features == "auto" else dataset.X

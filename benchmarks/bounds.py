@@ -66,7 +66,7 @@ def main() -> int:
                 "hypergeometric": microseconds(
                     lambda o=options: errors_upper_one_look(N_DRAWN, N_WRONG, **o), times=20
                 ),
-                "Clopper-Pearson": microseconds(lambda: share_lower(N_DRAWN - N_WRONG, N_DRAWN, 0.05), times=50),
+                "Clopper-Pearson": microseconds(lambda: share_lower(N_DRAWN, N_WRONG, alpha=0.05), times=50),
                 "bets, a draw": microseconds(
                     lambda c=certificate, w=weights: (c.observe(10, wrong=False, weights=w), c.errors_upper), times=30
                 ),

@@ -18,7 +18,7 @@ import numpy as np
 
 from _measure import one_pass, peak_mb, run, write_table
 from bela import Campaign
-from bela.datasets import load_dataset
+from bela.data import load_dataset
 
 
 def one(data: str, target: float, seed: int) -> dict[str, Any]:
@@ -32,10 +32,10 @@ def one(data: str, target: float, seed: int) -> dict[str, Any]:
     campaign = Campaign(images, target=target, seed=seed)
     asks, revisions = [], []
     while campaign.stop_reason is None:
-        before, began = campaign.method.n_revisions, time.process_time()
+        before, began = campaign.book.n_revisions, time.process_time()
         [question] = campaign.ask()
         took = time.process_time() - began
-        (asks if campaign.method.n_revisions == before and campaign.n_asked else revisions).append(took)
+        (asks if campaign.book.n_revisions == before and campaign.n_asked else revisions).append(took)
         campaign.tell(question.id, int(y[question.row]))
     result = campaign.result()
     seconds, clock = time.process_time() - start, time.perf_counter() - clock

@@ -3,8 +3,8 @@
     python benchmarks/durability.py [--kills 300] [--full 40]
 
 A scripted campaign on the digits as a CSV file (tests/campaign/killing.py): a child opens it, answers, skips, takes
-back, relabels, flags and exports, and says so after each deed that has been acknowledged. It is killed (SIGKILL) while
-it opens, asks (where revisions are made, in the background or not), writes, or exports. Then everything is compared:
+back, relabels, flags and exports, and says so after each action that has been acknowledged. It is killed (SIGKILL)
+while it opens, asks (where revisions are made, in the background or not), writes, or exports. Then all is compared:
 events by their digests, answers by row, the replayed state with the live one and with a second replay, exports with
 their certificates. The same with no room on the disk, by a limit on the size of files and on a small disk in memory
 (where one may be mounted): errors must be clear, and with room again the campaign must go on. The table goes to
@@ -32,7 +32,7 @@ WORDS = {
     "asking": "killed while it asks or makes a revision",
     "writing": "killed while it writes an answer",
     "exporting": "killed while it exports",
-    "between deeds": "killed between deeds",
+    "between actions": "killed between actions",
     "closed": "ended before it was killed",
     "limit": "no file may grow further",
     "full": "the disk is full",
@@ -66,7 +66,7 @@ def main() -> int:
         {
             "what": words,
             "rounds": len(cases[name]),
-            "deeds acknowledged": sum(case["acknowledged"] for case in cases[name]),
+            "actions acknowledged": sum(case["acknowledged"] for case in cases[name]),
             "clear errors": sum(case.get("n_errors", 0) for case in cases[name]),
             "failures": sum(bool(case["wrong"]) for case in cases[name]),
         }

@@ -27,7 +27,7 @@ from PIL import Image
 
 from _browser import chromium, load, processor_seconds
 from _measure import ONE_THREAD, write_table
-from bela.datasets import load_dataset
+from bela.data import load_dataset
 
 HERE = Path(__file__).resolve().parent
 BAR = 10.0

@@ -16,7 +16,7 @@ import numpy as np
 
 from _measure import one_pass, peak_mb, run, write_table
 from bela import simulate
-from bela.datasets import load_dataset
+from bela.data import load_dataset
 
 
 def measure(**job: Any) -> dict[str, Any]:

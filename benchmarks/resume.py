@@ -39,7 +39,7 @@ with open_campaign(Path(sys.argv[1])) as stored:
     seconds = time.time() - began
     print(json.dumps({
         "answers": campaign.n_asked, "draws": campaign.certificate.n_bounds, "events": stored.journal.n_events,
-        "revisions": campaign.method.n_revisions, "opened": opened, "seconds": seconds,
+        "revisions": campaign.book.n_revisions, "opened": opened, "seconds": seconds,
         "processor": time.process_time(), "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }))
 """
@@ -47,8 +47,9 @@ with open_campaign(Path(sys.argv[1])) as stored:
 
 def make(path: Path, target: float | None, n_answers: int) -> None:
     """Make a campaign with so many answers, or go on with it until there are."""
-    from bela.campaign import create_campaign, open_campaign
-    from bela.datasets import load_dataset
+    from bela.campaign import create_campaign, open_campaign, step
+    from bela.data import load_dataset
+    from bela.oracles import make_oracle
 
     y = load_dataset("mnist").y
     budget = None if target is not None else n_answers + 1000
@@ -56,13 +57,13 @@ def make(path: Path, target: float | None, n_answers: int) -> None:
     with stored:
         campaign = stored.campaign
         while campaign.n_asked < n_answers:
-            campaign.step(lambda rows: y[rows].tolist(), min(campaign.method.batch, n_answers - campaign.n_asked))
+            step(campaign, make_oracle(y, len(y)), min(campaign.assessment.batch, n_answers - campaign.n_asked))
 
 
 def take_back(path: Path, n_answers: int) -> None:
     """Take back and give again some answers, one by one and in heaps."""
     from bela.campaign import open_campaign
-    from bela.datasets import load_dataset
+    from bela.data import load_dataset
 
     y = load_dataset("mnist").y
     with open_campaign(path) as stored:

@@ -19,7 +19,7 @@ import numpy as np
 
 from _browser import chromium, pictures_file, serving
 from bela.campaign import create_campaign
-from bela.web import Notes
+from bela.views import ChartPoint, Notes
 
 CLOTHES = ["T-shirt", "Trousers", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
 DESKTOP = {"width": 1280, "height": 800}
@@ -49,7 +49,8 @@ def answer(stored: Any, names: list[str], n: int, people: list[str]) -> None:
             done += 1
         result = campaign.result()
         expected = float(np.mean(result.probability))
-        notes.mark(answers=result.n_asked, lower=result.certificate.lower, expected=expected, at=time.time())
+        lower = float(result.certificate.lower)
+        notes.mark(ChartPoint(answers=result.n_asked, lower=lower, expected=expected, at=time.time()))
 
 
 def make_clothes(folder: Path, n_rows: int, n_answers: int, target: float) -> Path:

@@ -15,7 +15,7 @@ import numpy as np
 
 from _measure import peak_mb, run, write_table
 from bela import simulate
-from bela.datasets import load_dataset
+from bela.data import load_dataset
 
 
 def one(rows: int, tree: str) -> dict[str, Any]:

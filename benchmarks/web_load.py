@@ -30,7 +30,7 @@ import numpy as np
 from _browser import load
 from _measure import write_table
 from bela.campaign import create_campaign, open_campaign
-from bela.datasets import load_dataset
+from bela.data import load_dataset
 
 HERE = Path(__file__).resolve().parent
 BAR = 200.0  # milliseconds
@@ -191,7 +191,7 @@ def check(folder: Path, people: list[Person]) -> dict[str, int]:
     )
     said = Counter(question for person in people for question in person.acknowledged)
     doubled = sum(n > 1 for n in n_of.values()) + sum(n > 1 for n in said.values())
-    print(f"journal: {len(told):,} answers, {lost} lost, {doubled} doubled, {state.method.n_revisions} revisions")
+    print(f"journal: {len(told):,} answers, {lost} lost, {doubled} doubled, {state.book.n_revisions} revisions")
     assert not lost
     assert not doubled
     errors = sum(len(person.errors) for person in people)

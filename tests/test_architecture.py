@@ -1,5 +1,6 @@
 """The layout holds what it promises."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import bela
 
 ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "src" / "bela"
 
 
 def run(*command: str) -> str:
@@ -57,3 +59,14 @@ def test_the_public_names():
         "simulate",
     ]
     assert all(hasattr(bela, name) for name in bela.__all__)
+
+
+def test_no_class_has_the_name_of_another():
+    """A name means one thing: no two classes of the project are called the same."""
+    names = [name for file in SOURCES.rglob("*.py") for name in re.findall(r"^ *class (\w+)", file.read_text(), re.M)]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
+def test_no_file_is_long():
+    """Past 400 lines a file holds more than one thing."""
+    assert [file.name for file in SOURCES.rglob("*.py") if len(file.read_text().splitlines()) > 400] == []

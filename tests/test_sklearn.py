@@ -65,3 +65,17 @@ def test_a_wrong_number_of_labels_is_refused(blobs):
     """y has one entry for each row."""
     with pytest.raises(BelaError):
         BelaLabeler().fit(blobs[0], [1, 2, 3])
+
+
+def test_minus_one_among_words_is_refused(blobs):
+    """NumPy makes a word of -1 among words: taken for a class, it would label all unknown rows."""
+    with pytest.raises(BelaError, match="'-1'"):
+        BelaLabeler().fit(blobs[0], np.array(["a", -1] * 200))
+
+
+def test_texts_are_rows_too():
+    """What a campaign takes, the estimator takes: texts, tables and files."""
+    texts = ["a red apple", "a green pear"] * 40
+    truth = np.array(["apple", "pear"] * 40)
+    labeler = BelaLabeler(oracle=truth, budget=20).fit(texts)
+    assert (labeler.transduction_ == truth).all()

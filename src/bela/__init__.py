@@ -2,11 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from bela.audit import certify
-from bela.campaign import Campaign, label
+from bela.campaign import Campaign, Simulation, certify, label, simulate
 from bela.errors import BelaError
 from bela.records import Certificate, Question, Result, Role, StopReason
-from bela.simulation import Simulation, simulate
 
 if TYPE_CHECKING:
     from bela._sklearn import BelaLabeler
@@ -14,19 +12,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "BelaError",
-    "BelaLabeler",
-    "Campaign",
-    "Certificate",
-    "Question",
-    "Result",
-    "Role",
-    "Simulation",
-    "StopReason",
-    "certify",
-    "label",
-    "simulate",
-]
+    "BelaError", "BelaLabeler", "Campaign", "Certificate", "Question", "Result", "Role", "Simulation", "StopReason",
+    "certify", "label", "simulate",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,25 +1,20 @@
 """Functions of the user's own, named as `module:function`, and what their errors say."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from bela.errors import ParameterError
 
 _LONGEST = 300  # characters of somebody else's error message
 
 
-def load_function(spec: str) -> Callable[..., Any]:
+def load_function(spec: str) -> Callable[..., object]:
     """Import a function that is named as `module:function`, from the current folder or wherever Python finds modules.
 
-    Examples
-    --------
     >>> load_function("os.path:basename")("a/b")
     'b'
     """
@@ -28,17 +23,15 @@ def load_function(spec: str) -> Callable[..., Any]:
     if not colon or not all(part.isidentifier() for part in (*name.split("."), *parts)):
         raise ParameterError(f"{spec!r} names no function: write module:function, such as labels:answer for labels.py")
     importlib.invalidate_caches()  # the file may have been written a moment ago
-    with importing_from_here():
-        try:
+    try:
+        with importing_from_here():
             found = importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-                raise ParameterError(
-                    f"there is no module {error.name!r} for {spec!r}, neither in {os.getcwd()} nor installed"
-                ) from None
-            raise ParameterError(f"the module {name!r} cannot be imported: {said(error)}") from error
-        except (Exception, SystemExit) as error:
-            raise ParameterError(f"the module {name!r} cannot be imported: {said(error)}") from error
+    except (Exception, SystemExit) as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{name}.".startswith(f"{missing}."):  # rather than a module that this one imports
+            where = f"neither in {os.getcwd()} nor installed"
+            raise ParameterError(f"there is no module {missing!r} for {spec!r}, {where}") from None
+        raise ParameterError(f"the module {name!r} cannot be imported: {said(error)}") from error
     for part in parts:
         if not hasattr(found, part):
             raise ParameterError(f"the module {name!r} has no function {path!r}")
@@ -62,18 +55,13 @@ def importing_from_here() -> Iterator[None]:
 
 def said(error: BaseException) -> str:
     """Return what an error says and where it arose, on one line."""
-    text = " ".join(str(error).split())
-    where = ""
+    text, where = " ".join(str(error).split()), ""
+    ours = ("<frozen", os.path.dirname(__file__) + os.sep)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(ours)]
     if isinstance(error, SyntaxError):
         text = f"{error.msg}, {os.path.basename(error.filename or 'its file')} line {error.lineno}"
-    else:
-        frames = [
-            frame
-            for frame in traceback.extract_tb(error.__traceback__)
-            if not frame.filename.startswith("<frozen") and os.path.dirname(__file__) not in frame.filename
-        ]
-        if frames and os.path.basename(os.path.dirname(frames[-1].filename)) != "importlib":
-            where = f" (line {frames[-1].lineno} of {os.path.basename(frames[-1].filename)})"
+    elif frames and os.path.basename(os.path.dirname(frames[-1].filename)) != "importlib":
+        where = f" (line {frames[-1].lineno} of {os.path.basename(frames[-1].filename)})"
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}…"
     return f"{type(error).__name__}{': ' if text else ''}{text}{where}"

@@ -1,18 +1,16 @@
 """BELA as a scikit-learn estimator."""
 
-from __future__ import annotations
-
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from bela._labels import is_missing
 from bela.campaign import Campaign
 from bela.errors import DataError
+from bela.labels import is_missing
 from bela.methods import DEFAULT_METHOD
-from bela.records import FloatArray, IntArray, Result
+from bela.records import AnyArray, FloatArray, IntArray, Label, Result
 
 
 class BelaLabeler(BaseEstimator):  # type: ignore[misc]
@@ -23,25 +21,19 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
     oracle
         An array of true labels, or a callable from an array of rows to labels. Without one, the rest is labelled from
         the labels that are there.
-    target, budget, confidence, method, splitter
-        As for `bela.Campaign`.
-    random_state
-        The seed.
+    target, budget, confidence, method, splitter, random_state
+        As for `bela.Campaign`; the random state is its seed.
 
     Attributes
     ----------
-    transduction_
-        The label of each row.
-    classes_
-        The labels, sorted.
+    transduction_, classes_
+        The label of each row, and all labels, sorted.
     label_distributions_
         For each row, how likely each class is; all on the answer where the row is known.
-    certificate_
-        The lower bound on the share of right labels.
+    certificate_, n_asked_
+        The lower bound on the share of right labels, and how many answers the oracle gave.
     termination_condition_
         Why it stopped: "target", "budget" or "exhausted".
-    n_asked_
-        How many answers the oracle gave.
 
     Examples
     --------
@@ -55,73 +47,58 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        *,
-        oracle: Any = None,
-        target: float | None = None,
-        budget: int | None = None,
-        confidence: float = 0.95,
-        method: str = DEFAULT_METHOD,
-        splitter: Any = "auto",
-        random_state: int = 0,
-    ) -> None:
-        self.oracle = oracle
-        self.target = target
-        self.budget = budget
-        self.confidence = confidence
-        self.method = method
-        self.splitter = splitter
-        self.random_state = random_state
+        self, *, oracle: object = None, target: float | None = None, budget: int | None = None,
+        confidence: float = 0.95, method: str = DEFAULT_METHOD, splitter: object = "auto", random_state: int = 0,
+    ) -> None:  # fmt: skip
+        self.oracle, self.target, self.budget, self.confidence = oracle, target, budget, confidence
+        self.method, self.splitter, self.random_state = method, splitter, random_state
 
-    def fit(self, X: Any, y: Any = None) -> BelaLabeler:
-        """Label every row of X.
+    def fit(self, X: object, y: object = None) -> "BelaLabeler":
+        """Label every row of X: features, or whatever else `bela.Campaign` takes.
 
-        Parameters
-        ----------
-        X
-            The features.
-        y
-            The labels that are known, with -1, None or NaN for the others; None where no label is known.
+        In y are the labels that are known, with -1, None or NaN for the others; it is None where no label is known.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32)
+        if _is_numeric(X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float32)
         campaign = Campaign(
-            X,
-            method=self.method,
-            target=self.target,
-            budget=self.budget,
-            confidence=self.confidence,
-            labels=None if y is None else _known_labels(y, X.shape[0]),
-            seed=0 if self.random_state is None else int(self.random_state),
-            splitter=self.splitter,
-        )
-        result = campaign.run(_no_answer if self.oracle is None else self.oracle)
-        self.classes_ = np.array(sorted(result.classes))  # type: ignore[type-var]
-        self.transduction_ = result.labels
+            X, method=self.method, target=self.target, budget=self.budget, confidence=self.confidence,
+            labels=None if y is None else _known_labels(y), splitter=self.splitter, seed=int(self.random_state or 0),
+        )  # fmt: skip
+        result = campaign.run((lambda rows: [None] * len(rows)) if self.oracle is None else self.oracle)
+        self.classes_, self.transduction_ = np.array(sorted(result.classes)), result.labels
         self.label_distributions_ = _distributions(result, np.searchsorted(self.classes_, result.labels))
-        self.certificate_ = result.certificate
+        self.certificate_, self.n_asked_ = result.certificate, result.n_asked
         self.termination_condition_ = str(result.stop_reason)
-        self.n_asked_ = result.n_asked
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Any:
+    def fit_predict(self, X: object, y: object = None) -> AnyArray:
         """Label every row of X and return the labels."""
         return self.fit(X, y).transduction_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
-def _no_answer(rows: IntArray) -> list[None]:
-    return [None] * len(rows)
+def _is_numeric(X: object) -> bool:
+    """Whether rows are numbers already, for scikit-learn to check; texts, tables and files are taken as they are."""
+    if isinstance(X, (str, Path)):
+        return False
+    if isinstance(X, (list, tuple)):
+        return not (X and isinstance(X[0], (str, dict)))
+    kinds = getattr(X, "dtypes", None)  # of the columns of a frame
+    return kinds is None or all(getattr(kind, "kind", "O") in "biuf" for kind in kinds)
 
 
-def _known_labels(y: Any, n_rows: int) -> list[Any]:
+def _known_labels(y: object) -> list[Label | None]:
     values = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
-    if values.ndim != 1 or len(values) != n_rows:
-        raise DataError(f"y must be one label for each of the {n_rows} rows, not an array of shape {values.shape}")
-    return [None if is_missing(v) or (not isinstance(v, (str, bool)) and v == -1) else v for v in values.tolist()]
+    if values.ndim != 1:
+        raise DataError(f"y must be one label for each row, not an array of shape {values.shape}")
+    labels = values.tolist()
+    if values.dtype.kind == "U" and "-1" in labels:  # -1 among words, which NumPy has made a word
+        raise DataError("y has the text '-1', which would be a class of its own: use None where no label is known")
+    return [None if is_missing(v) or (not isinstance(v, (str, bool)) and v == -1) else v for v in labels]
 
 
 def _distributions(result: Result, codes: IntArray) -> FloatArray:

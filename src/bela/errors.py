@@ -1,21 +1,7 @@
 """Every error that BELA raises on purpose.
 
-::
-
-    BelaError
-    ├── DataError          the data cannot be worked with: NaN, no rows, a file cut short
-    ├── DatasetNotFound    a named dataset is neither on disk nor to be downloaded
-    ├── ParameterError     a parameter is outside its range
-    ├── LabelError         a label outside the declared classes, or labels of mixed types
-    ├── QuestionError      an unknown question or row, or a second, different answer
-    ├── JournalError       the record of a campaign is damaged, missing, or in use by somebody else
-    │   ├── VersionError   the record of a campaign was written by a newer version
-    │   └── ReplayError    a campaign cannot be made again from its record as it was
-    ├── OracleError        whatever was to answer did not: it failed, hung, or made no sense
-    └── ExportError        labelled data cannot be written there: no room, no folder, something else in the way
-
-Each message is one sentence that says what is wrong, where, and what to do. The command line prints it and
-exits with status 2.
+Each message is one sentence that says what is wrong, where, and what to do. The command line prints it and exits with
+status 2.
 """
 
 
@@ -24,7 +10,7 @@ class BelaError(Exception):
 
 
 class DataError(BelaError, ValueError):
-    """The data cannot be worked with as they are."""
+    """The data cannot be worked with as they are: NaN, no rows, a file cut short."""
 
 
 class DatasetNotFound(BelaError):  # noqa: N818 - reads as what happened
@@ -48,7 +34,7 @@ class OracleError(BelaError, RuntimeError):
 
 
 class ExportError(BelaError):
-    """Labelled data cannot be written where they are wanted."""
+    """Labelled data cannot be written where they are wanted: no room, no folder, something else in the way."""
 
 
 class JournalError(BelaError):

@@ -1,30 +1,28 @@
 """Every seam of the project on one page.
 
-*Records* are rows as people see them; a *source* gives their features, an *oracle* their labels. A *splitter* learns
-from answers how to cut a leaf. A *method* chooses questions and labels the rest; it sees rows as integers and labels
-as class codes, so that a campaign can deal with names, budgets and records, and a method with nothing but its
-mathematics.
+A *table* has rows as people see them; a *source* gives their features, an *oracle* their labels. A *splitter* learns
+from answers how to cut a leaf. A *method* chooses questions and labels the rest; it sees rows as integers and labels as
+class codes, so that a campaign can deal with names, budgets and records, and a method with nothing but its mathematics.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from bela.records import Certificate, Event, Forecast, IntArray, Labelling, Matrix, Proposal, Role
+from bela.errors import ParameterError
+from bela.records import Answer, AnyArray, Assessment, Entry, FloatArray, IntArray, Json, Matrix, Prediction, Proposal
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-T = TypeVar("T")
+    from bela.book import Book, Change, Revised
 
 
 @runtime_checkable
-class Records(Protocol):
+class Table(Protocol):
     """The rows of a dataset as people see them: named columns of texts, numbers, images, anything."""
 
     @property
@@ -42,6 +40,10 @@ class Records(Protocol):
     @property
     def root(self) -> Path | None:
         """The folder that paths of images in the data start from, where there is one."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was made of the data where there was a choice, for whoever brought them to know."""
 
     def record(self, row: int) -> dict[str, Any]:
         """Return one row, at once, wherever it lies."""
@@ -74,7 +76,7 @@ class Source(Protocol):
     def take(self, rows: IntArray) -> Matrix:
         """Return the features of these rows, in their order."""
 
-    def scan(self, function: Callable[[Matrix], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def scan(self, function: Callable[[Matrix], AnyArray]) -> AnyArray:
         """Apply a function to every block of rows, in order, and join what it returns."""
 
 
@@ -82,10 +84,10 @@ class Source(Protocol):
 class Journal(Protocol):
     """What happened in a campaign, in order; only ever appended to."""
 
-    def append(self, events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Event]:
+    def append(self, events: Sequence[tuple[str, Mapping[str, Json]]]) -> list[Entry]:
         """Write events (kind and particulars), all or none, and return them when they are safe."""
 
-    def events(self, after: int = 0) -> Iterator[Event]:
+    def events(self, after: int = 0) -> Iterator[Entry]:
         """Yield events in order, from the one after `after` on."""
 
     def close(self) -> None:
@@ -94,24 +96,81 @@ class Journal(Protocol):
 
 @runtime_checkable
 class ArrayStore(Protocol):
-    """A place for arrays that took long to make; it may be emptied at any time."""
+    """A place for arrays that belong to a campaign, such as those of its revisions."""
 
-    def load(self, name: str) -> list[npt.NDArray[Any]] | None:
-        """Return the arrays kept under a name, None where there are none."""
+    def __contains__(self, name: str) -> bool:
+        """Whether there are arrays under a name."""
 
-    def save(self, name: str, arrays: Sequence[npt.NDArray[Any]]) -> None:
-        """Keep arrays under a name."""
+    def load(self, name: str) -> list[AnyArray]:
+        """Return the arrays kept under a name, as they were; a JournalError where they are missing or damaged."""
+
+    def save(self, name: str, arrays: Sequence[AnyArray]) -> None:
+        """Keep arrays under a name; when this returns they are safe, otherwise it is a JournalError."""
+
+
+@runtime_checkable
+class SequentialBound(Protocol):
+    """A bound on the errors of a population, better with every draw: it has `errors_upper`, `errors_lower` or both."""
+
+    population: int
+    alpha: float
+
+    @property
+    def found(self) -> int:
+        """How many rows were seen to be wrong."""
+
+    @property
+    def n_left(self) -> int:
+        """How many rows can still be drawn."""
+
+    def observe(self, cell: int, *, wrong: bool, weights: npt.ArrayLike) -> None:
+        """Take in a drawn row of a cell; each row that was left had a chance proportional to its cell's weight."""
+
+
+class CountBound(Protocol):
+    """A bound from counts alone, arrays of them included: on the errors of a population, each count for itself."""
+
+    def __call__(self, n_drawn: npt.ArrayLike, n_wrong: npt.ArrayLike, *, population: int, alpha: float) -> IntArray:
+        """Return how many of the rows are wrong, at most."""
+
+
+@runtime_checkable
+class LeafBound(Protocol):
+    """A bound on what is right if, in each leaf, all rows that nobody has answered get the label of the leaf."""
+
+    def rows_right(
+        self, size: npt.ArrayLike, n_known: npt.ArrayLike, n_label: npt.ArrayLike, n_drawn: npt.ArrayLike,
+        n_known_label: npt.ArrayLike,
+    ) -> FloatArray:  # fmt: skip
+        """Return how many rows of each leaf are right, at least, the known ones included.
+
+        Of its `size` rows, `n_known` were answered, `n_known_label` of them with the leaf's label; of the `n_drawn`
+        that were drawn at random, `n_label` had it.
+        """
 
 
 @runtime_checkable
 class Oracle(Protocol):
-    """Whatever knows the labels."""
+    """Whatever knows the labels, and is believed."""
 
-    def __call__(self, rows: IntArray) -> Sequence[Any]:
-        """Return one label for each row."""
+    @property
+    def name(self) -> str:
+        """What it is called in the record of a campaign; no secrets."""
+
+    @property
+    def batch(self) -> int:
+        """How many questions it likes to get at once at least; 0 where that is all the same to it."""
+
+    def answers(self, rows: IntArray) -> Generator[Answer, None, None]:
+        """Yield an answer to each row, with its cost, as soon as it is there, in any order; close it to give up.
+
+        A caller that keeps each answer as it comes loses none when the oracle fails half-way.
+        """
+
+    def close(self) -> None:
+        """Let go of whatever it holds."""
 
 
-@runtime_checkable
 class Cut(Protocol):
     """A fitted splitter: a place among the children for any row."""
 
@@ -135,90 +194,60 @@ class Splitter(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """All that a method is made from, besides options of its own."""
+
+    source: Source
+    confidence: float = 0.95  # that of the certificate
+    seed: int = 0  # of what is random in a learner
+    key: int = 0  # of the draws: a digest of seed, data, given labels, and whatever else shaped the labels
+    arrays: ArrayStore  # where those of revisions are kept
+    predictions: Mapping[str, Prediction] = field(default_factory=dict)  # of others (UNKNOWN: none)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence < 1:
+            raise ParameterError(f"confidence lies strictly between 0 and 1, not {self.confidence}")
+
+    def rng(self, stream: int, number: int) -> np.random.Generator:
+        """Return the generator of one draw: nothing random is hidden in an object, and no number serves twice."""
+        return np.random.default_rng([self.key, stream, number])
+
+
+class Job(Protocol):
+    """The making of a revision: it changes nothing, so it may run beside everything else."""
+
+    @property
+    def method_version(self) -> int:
+        """A number that is raised with every change of what revisions of this method come to."""
+
+    @property
+    def optional(self) -> bool:
+        """Whether it only prepares others, so that it is done beside the answering or not at all."""
+
+    def compute(self) -> Sequence[AnyArray]:
+        """Return the arrays of the revision."""
+
+    def decide(self, book: "Book", arrays: Sequence[AnyArray]) -> "Revised | None":
+        """Say what becomes of the revision as things stand by now; None for a job that only prepares others."""
+
+
 @runtime_checkable
 class Method(Protocol):
-    """A way to choose questions, cut the data, and label the rest.
+    """A way to choose questions and label the rest: a function of the book, with a memo that changes advance.
 
-    A method is deterministic: the same seed and the same sequence of calls give the same state. It never learns the
-    answer to a question before `observe` is called for it.
+    The same seed and the same book give the same proposals. Nothing is learnt about a question before its answer is
+    in the book.
     """
 
-    @property
-    def name(self) -> str:
-        """The name by which it is chosen."""
+    def follow(self, book: "Book", change: "Change") -> None:
+        """Advance the memo by what has just happened; the book is as it is right after that."""
 
-    @property
-    def batch(self) -> int:
-        """How many questions it likes to ask at once."""
+    def propose(self, book: "Book", n: int) -> Sequence[Proposal]:
+        """Choose up to n further questions; none where there is nothing to ask, or not before others are answered."""
 
-    @property
-    def n_revisions(self) -> int:
-        """How often the labels of all rows were made anew, where that happens at certain moments; else 0."""
+    def assess(self, book: "Book") -> Assessment:
+        """Say how good the labels are as things stand."""
 
-    def know(self, rows: IntArray, codes: IntArray) -> None:
-        """Take in labels that the data brought with them, before the first question."""
-
-    def propose(self, n: int) -> Sequence[Proposal]:
-        """Choose up to n further questions; none when there is nothing to ask (until open questions are answered).
-
-        A row that is known, or proposed and not yet observed or skipped, is not proposed again.
-        """
-
-    def observe(self, row: int, role: Role, code: int) -> None:
-        """Take in the answer to a proposed question."""
-
-    def skip(self, row: int, role: Role) -> None:
-        """Take note that the oracle would not answer; the row is proposed no more."""
-
-    def retract(self, row: int, role: Role) -> None:
-        """Forget the answer to a question or that it was skipped: it is open again, as after `propose`."""
-
-    def revise(self, row: int, role: Role, code: int) -> None:
-        """Replace an answer, or a label that the data brought, by another."""
-
-    def merge(self, rows: Sequence[int], roles: Sequence[Role], code: int, into: int) -> None:
-        """Take two classes for one from now on; `rows` are those known to be of the class that vanishes."""
-
-    def unmerge(self, rows: Sequence[int], roles: Sequence[Role], code: int) -> None:
-        """Take back the last merge: these rows are of this class again."""
-
-    def aim(self, target: float | None, budget: int | None) -> None:
-        """Take note that the campaign will stop elsewhere than was said at first."""
-
-    def repeat(self, n: int, proposals: Sequence[Proposal], n_revisions: int) -> None:
-        """Do what `propose(n)` did when it returned these proposals and left so many revisions.
-
-        For the replay of a journal. Raises `ReplayError` if it would not do so again.
-        """
-
-    def labelling(self) -> Labelling:
-        """Label every row as things stand."""
-
-    def certificate(self) -> Certificate:
-        """State the lower bound as things stand, with what it is worth."""
-
-    def forecast(self) -> Forecast | None:
-        """Estimate the answers still needed to reach the target; None where the method cannot tell."""
-
-
-@runtime_checkable
-class Revising(Protocol):
-    """What a method has besides if it makes revisions in the background."""
-
-    @property
-    def n_revisions(self) -> int:
-        """How many revisions there were."""
-
-    @property
-    def n_begun(self) -> int:
-        """How many revisions there were, and one more if one is being made or ready to be taken up."""
-
-    @property
-    def revising(self) -> bool:
-        """Whether a revision is being made just now."""
-
-    def wait(self) -> None:
-        """Wait until the revision that is being made is ready to be taken up."""
-
-    def warm_up(self) -> None:
-        """Make what the next revision will need; may be called beside everything else."""
+    def revise(self, book: "Book") -> Job | None:
+        """Return the making of the next revision if one is due; None for methods that need no such thing."""

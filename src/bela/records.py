@@ -1,25 +1,26 @@
 """The values that cross a seam: frozen, checked when made, and with no behaviour of their own."""
 
-from __future__ import annotations
-
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from bela.errors import ParameterError
+from bela.shares import percent_text, share_text
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Matrix: TypeAlias = Any  # a two-dimensional ndarray or a SciPy CSR array: both slice rows and multiply
-Label: TypeAlias = Hashable
+Label: TypeAlias = str | int | bool
+AnyArray: TypeAlias = npt.NDArray[Any]
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"  # what can be written as JSON
 
-UNKNOWN = -1
-"""The class code of a row that has no label."""
+UNKNOWN = -1  # the class code of a row that has no label
 
 
 class Role(StrEnum):
@@ -33,6 +34,7 @@ class StopReason(StrEnum):
     """Why a run ended."""
 
     TARGET = "target"
+    REFUTED = "refuted"
     BUDGET = "budget"
     EXHAUSTED = "exhausted"
     STOPPED = "stopped"
@@ -42,8 +44,8 @@ class StopReason(StrEnum):
 class Proposal:
     """A row that a method wants asked, and the role that its answer will have.
 
-    `revision` says how many revisions there were, `weights` how the row was drawn, where it was: they are written down
-    with the question, so that a replay need not compute them again, and comes to the same in later versions.
+    `revision` says how many revisions there were, `weights` how the row was drawn, where it was: they are recorded
+    with the question, so that nobody need compute them again, and later versions come to the same.
     """
 
     row: int
@@ -53,44 +55,117 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A row put to the oracle."""
+class Prediction:
+    """What somebody or something said about all rows before the campaign: class codes, and how sure it was of each."""
 
-    id: int
-    row: int
-    role: Role
+    codes: IntArray
+    scores: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """Something that happened in a campaign: its place in the journal, when, what, and the particulars."""
+class Question(Proposal):
+    """A row put to the oracle, with what was recorded of the proposal that it came from."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What an oracle said about a row (None: it skips it), and what that cost."""
+
+    row: int
+    label: object
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An event in a journal: its place, when it happened, its kind, and the particulars as JSON."""
 
     seq: int
     at: float
     kind: str
-    data: dict[str, Any]
+    data: dict[str, Json]
+
+
+_PUBLISHED = "This is the bound that was published with the method. It is seldom wrong, but it is {}."
+
+
+class Guarantee(StrEnum):
+    """What the bound of a certificate is worth, and the words in which people are told.
+
+    ANYTIME holds at all times at once, LOOKS for all looks over which the allowed error is divided, ONE_LOOK for a
+    single look at a moment fixed beforehand. PAPER, HSAL and PLAL are the bounds of the published methods, which are
+    not a guarantee under their own adaptive choices; nor is NONE, whatever it comes from.
+
+    >>> Guarantee.ANYTIME.claim(0.9509, 0.95)
+    'Certified: at least 95.0 % of the labels are right (confidence 95 %).'
+    >>> Guarantee.HSAL.claim(0.9509, 0.95)
+    'Estimated: 95.0 % of the labels are right, which is not a guarantee.'
+    """
+
+    holds: bool  # whether it is a guarantee at all
+    word: str  # for a number of this worth
+    sentence: str  # what the number is worth, in plain words
+
+    def __new__(cls, value: str, holds: bool = False, sentence: str = "") -> Self:
+        """Make one of them, with its words."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.holds, member.word, member.sentence = holds, "certified" if holds else "estimated", sentence
+        return member
+
+    ANYTIME = (
+        "anytime", True,
+        "The confidence is over the random draws, and the number holds at every moment at once: looking often, and "
+        "stopping when it is high enough, does not make it less true.",
+    )  # fmt: skip
+    LOOKS = (
+        "looks", True,
+        "The confidence is over the random draws, and is divided over all looks at the rows that were held out: "
+        "stopping at the first that is good enough does not make the number less true.",
+    )  # fmt: skip
+    ONE_LOOK = (
+        "one-look", True,
+        "The confidence is over the random draws, and for one look at a moment that was fixed beforehand: looking "
+        "often, and stopping at a number that pleases, makes it less true.",
+    )  # fmt: skip
+    PAPER = "paper", False, _PUBLISHED.format("not proved for leaves and labels that the counted answers have chosen")
+    HSAL = "hsal", False, _PUBLISHED.format("not proved for clusters and labels that the counted answers have chosen")
+    PLAL = "plal", False, _PUBLISHED.format("proved only where every question is answered, and no answer is taken back")
+    NONE = "none", False, "This number rests on no inequality: take it as a hint."
+
+    def claim(self, lower: float, confidence: float) -> str:
+        """Say what is known of the labels, by a bound of this worth."""
+        if lower <= 0.0:
+            return f"Nothing is {self.word} yet: the answers so far are too few for a number that can be trusted."
+        if not self.holds:
+            return f"Estimated: {share_text(lower)} of the labels are right, which is not a guarantee."
+        sure = percent_text(confidence)
+        return f"Certified: at least {share_text(lower)} of the labels are right (confidence {sure})."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """A lower bound on the share of rows whose label is what the oracle would say.
-
-    `kind` says what the number is worth: "anytime" holds at all times at once, "one-look" holds for a single
-    look at a moment fixed beforehand, "paper", "hsal" and "plal" are the bounds of the published methods, which
-    are no guarantee under their own adaptive choices.
-    """
+    """A lower bound on the share of rows whose label is what the oracle would say, and what that bound is worth."""
 
     lower: float
     confidence: float
-    kind: str
+    guarantee: Guarantee
     n_training: int
     n_bounds: int
+    claim: str = field(init=False, repr=False, compare=False)  # what is known of the labels, in plain words
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.lower <= 1.0:
             raise ParameterError(f"a certificate's lower bound is a share between 0 and 1, not {self.lower}")
         if not 0.0 < self.confidence < 1.0:
             raise ParameterError(f"confidence lies strictly between 0 and 1, not {self.confidence}")
+        object.__setattr__(self, "claim", self.guarantee.claim(self.lower, self.confidence))
+
+    def to_json(self) -> dict[str, Json]:
+        """Return what programs are told."""
+        return {"lower": float(self.lower), "confidence": float(self.confidence), "guarantee": str(self.guarantee)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +182,7 @@ class Labelling:
     """A label and a leaf for every row: class codes, UNKNOWN where no answer says anything yet.
 
     Where the method can tell, `probability` is the chance of each row's label to be right, calibrated but not
-    guaranteed, and `leaf_lower` a lower bound on the share of right labels in each leaf, of the certificate's kind.
+    guaranteed, and `leaf_lower` a lower bound on the share of right labels in each leaf, worth what the certificate is.
     """
 
     codes: IntArray
@@ -117,15 +192,38 @@ class Labelling:
     leaf_lower: FloatArray | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Assessment:
+    """What a method makes of a book: how good the labels are, what is still needed, and on demand the labels.
+
+    `batch` is how many questions it would like answered at once. For labels that were given, `as_given` is about them
+    before any was corrected, `refuted` says that they do not meet the target, and `upper` bounds their share of right
+    ones from above.
+    """
+
+    certificate: Certificate
+    label: Callable[[], Labelling]
+    forecast: Forecast | None = None
+    batch: int = 1
+    reached: bool | None = None  # None: when the certificate is at the target
+    refuted: bool = False
+    upper: float | None = None
+    as_given: Certificate | None = None
+
+    @cached_property
+    def labelling(self) -> Labelling:
+        """A label and a leaf for every row."""
+        return self.label()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One point of a trajectory: what was known after so many answers."""
+    """One point of a trajectory: what was known after so many answers. Without a truth, the accuracy is NaN."""
 
     asked: int
     lower: float
     accuracy: float
     leaves: int
-    forecast: Forecast | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +231,10 @@ class Result:
     """A labelled dataset with its certificate.
 
     For each row: its label, whether that was an answer, its leaf, and how likely the label is right (calibrated, not
-    guaranteed). For each leaf: a lower bound on the share of right labels in it, of the certificate's kind.
+    guaranteed). For each leaf: a lower bound on the share of right labels in it, worth what the certificate is.
     """
 
-    labels: npt.NDArray[Any]
+    labels: AnyArray
     known: BoolArray
     leaf: IntArray
     probability: FloatArray
@@ -147,3 +245,4 @@ class Result:
     certificate: Certificate
     method: str
     seed: int
+    unreadable: tuple[int, ...] = ()  # rows that were set aside: their labels are guesses, and count as wrong

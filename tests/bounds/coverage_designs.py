@@ -53,7 +53,7 @@ def one_revision(
         left[row] = False
         bets.observe(int(bin_of[row]), wrong=bool(wrong[row]), weights=weights)
         if broken == "found":
-            bets._found = 0
+            bets.found = 0
         if misled(bets, errors):
             return True
         if t % 25 == 20 and left.any():  # somebody volunteers an answer, the worst that can be chosen
@@ -61,7 +61,7 @@ def one_revision(
             left[row] = False
             bets.know(int(bin_of[row]), wrong=bool(wrong[row]))
             if broken == "found":
-                bets._found = 0
+                bets.found = 0
     return False
 
 

@@ -66,7 +66,7 @@ def test_leaves_are_bounded_one_by_one():
     bound = AdaptiveHoeffding()
     size, known, majority, n = (np.array(x) for x in ([100, 50, 7], [30, 50, 0], [12, 20, 0], [14, 25, 0]))
     each = [bound.rows(*(int(x) for x in leaf)) for leaf in zip(size, known, majority, n, strict=True)]
-    assert bound.rows_of_leaves(size, known, majority, n).tolist() == pytest.approx(each)
+    assert bound.rows_right(size, known, majority, n).tolist() == pytest.approx(each)
 
 
 @pytest.mark.parametrize(("a", "c"), [(0.6, 1.0), (0.6, 0.5), (0.55, 1.1), (0.5, 1.1), (np.nan, 1.1), (0.6, np.inf)])

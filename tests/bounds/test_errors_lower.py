@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 
-from bela.bounds._errors_lower import ErrorsLower
+from bela.bounds import ErrorsLower
 from bela.errors import ParameterError
 
 WEIGHTS = np.array([10.0, 10.0, 1.0, 1.0, 1.0, 1.0])
@@ -23,11 +23,11 @@ def failure_probability(wrong: set[int], alpha: float, *, weighted: bool = True)
         for row in left:
             chance = WEIGHTS[row] / WEIGHTS[left].sum()
             after = copy.deepcopy(bound)
-            after.observe(wrong=row in wrong, x=chance * len(left) if weighted else 1.0)
+            after.observe(row, wrong=row in wrong, weights=WEIGHTS if weighted else np.ones(len(WEIGHTS)))
             total += chance * fails(after, [other for other in left if other != row])
         return float(total)
 
-    return fails(ErrorsLower(len(WEIGHTS), alpha=alpha, aim=len(wrong)), list(range(len(WEIGHTS))))
+    return fails(ErrorsLower([1] * len(WEIGHTS), alpha=alpha, aim=len(wrong)), list(range(len(WEIGHTS))))
 
 
 @pytest.mark.parametrize("wrong", [{0}, {5}, {0, 1}, {0, 5}])
@@ -46,12 +46,12 @@ def test_it_never_falls_and_ends_exact() -> None:
     wrong = np.random.default_rng(0).permutation(np.arange(300) < 60)
     bound, last = ErrorsLower(300, alpha=0.05, aim=20), 0
     for is_wrong in wrong:
-        bound.observe(wrong=bool(is_wrong), x=1.0)
+        bound.observe(0, wrong=bool(is_wrong), weights=[1.0])
         assert bound.errors_lower >= max(last, bound.found)
         last = bound.errors_lower
     assert bound.errors_lower == bound.found == 60
     with pytest.raises(ParameterError):
-        bound.observe(wrong=True, x=1.0)
+        bound.observe(0, wrong=True, weights=[1.0])
 
 
 def test_bad_parameters_are_refused() -> None:
@@ -61,4 +61,4 @@ def test_bad_parameters_are_refused() -> None:
             ErrorsLower(population, alpha=alpha)
     for x in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ParameterError):
-            ErrorsLower(5, alpha=0.1).observe(wrong=True, x=x)
+            ErrorsLower(5, alpha=0.1).observe(0, wrong=True, weights=[x])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from bela.bounds._hsal import admissible_labels, label_interval, rest_right_lower
+from bela.bounds._leaves import HSALBound, admissible_labels, label_interval
 from bela.errors import ParameterError
 
 
@@ -74,12 +74,12 @@ def test_admissible_is_the_definition_spelt_out() -> None:
 
 def test_rest_is_exact_when_all_is_known_and_never_more_than_the_rest() -> None:
     """Nothing is promised beyond the rows that are left; with every row drawn the count is exact."""
-    assert rest_right_lower(4, 10, 10, 10, 4) == 0
+    assert HSALBound().rows_right(10, 10, 4, 10, 4) == 10
     rng = np.random.default_rng(1)
     size = rng.integers(5, 50, 200)
     drawn = rng.integers(0, size + 1)
     label = rng.integers(0, drawn + 1)
-    right = rest_right_lower(label, drawn, size, drawn, label)
+    right = HSALBound().rows_right(size, drawn, label, drawn, label) - drawn
     assert np.all((right >= 0) & (right <= size - drawn))
 
 
@@ -89,4 +89,4 @@ def test_rest_follows_from_the_share() -> None:
     for n_true in range(size + 1):
         for k in range(max(0, n + n_true - size), min(n, n_true) + 1):
             if label_interval(k, n, size)[0] <= n_true / size:
-                assert rest_right_lower(k, n, size, n, k) <= n_true - k + 1e-9
+                assert HSALBound().rows_right(size, n, k, n, k) - n <= n_true - k + 1e-9

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from bela.bounds._plal import cell_right_lower, trial_size
+from bela.bounds._leaves import PLALBound
 from bela.errors import ParameterError
 
 
@@ -36,7 +36,7 @@ def test_a_bad_cell_hardly_ever_passes(epsilon: float, alpha: float) -> None:
     """At every level a bad cell passes with probability at most 4^-k alpha / 2; with half the trial it does not."""
     broken = False
     for level in range(8):
-        q = int(trial_size(level, epsilon=epsilon, alpha=alpha))
+        q = int(PLALBound(epsilon=epsilon, alpha=alpha).trial_size(level))
         allowed = 4.0**-level * alpha / 2
         for cell in bad_cells(epsilon):
             if sum(cell) - max(cell) <= epsilon * sum(cell):
@@ -60,9 +60,10 @@ def test_cell_promise_is_exact_arithmetic() -> None:
             for known_wrong in range(wrong + 1):
                 for known_right in range(size - wrong + 1):
                     left_right = size - wrong - known_right
-                    promise = cell_right_lower(size, known_right + known_wrong, known_wrong, epsilon=0.1)
+                    known = known_right + known_wrong
+                    promise = PLALBound(epsilon=0.1).rows_right(size, known, 1, 1, known_right) - known
                     assert 0 <= promise <= left_right
-    assert cell_right_lower(40, 40, 3, epsilon=0.1) == 0
+    assert PLALBound(epsilon=0.1).rows_right(40, 40, 1, 1, 37) == 40
     # The twin: epsilon of the rows left, rather than of the cell, would promise too much.
     assert (1 - 0.1) * (20 - 17) > 20 - 2 - 17
 
@@ -71,8 +72,6 @@ def test_parameters_are_checked() -> None:
     """Shares outside (0, 1) and levels below the root are refused."""
     for bad in ({"epsilon": 0.0, "alpha": 0.1}, {"epsilon": 0.1, "alpha": 1.0}):
         with pytest.raises(ParameterError):
-            trial_size(0, **bad)
+            PLALBound(**bad)
     with pytest.raises(ParameterError):
-        trial_size(-1, epsilon=0.1, alpha=0.1)
-    with pytest.raises(ParameterError):
-        cell_right_lower(1, 1, 0, epsilon=1.0)
+        PLALBound().trial_size(-1)

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bela.bounds._log_counts import log_falling
-from bela.bounds._prior_posterior import PriorPosterior, errors_upper, log_prior_posterior
+from bela.bounds._uniform import PriorPosterior, errors_upper, log_falling, log_prior_posterior
 from bela.errors import ParameterError
 
 
@@ -62,7 +61,7 @@ def test_exact_failure_probability() -> None:
 
 def test_a_looser_bound_is_seen() -> None:
     """The one-look bound, the exact hypergeometric one, fails far too often when it is looked at after every draw."""
-    from bela.bounds._hypergeometric import errors_upper_one_look
+    from bela.bounds import errors_upper_one_look
 
     population, errors, alpha = 40, 10, 0.2
     alive = {0: 1.0}
@@ -102,7 +101,7 @@ def test_the_running_bound_never_rises_and_ends_exact() -> None:
         assert bound.found <= bound.errors_upper <= last
         last = bound.errors_upper
     assert bound.errors_upper == bound.found == 30
-    assert bound.n_drawn == 200
+    assert bound.n_left == 0
     with pytest.raises(ParameterError):
         bound.observe(wrong=False)
 

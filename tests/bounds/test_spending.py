@@ -32,11 +32,12 @@ def test_an_equal_share_for_each_would_be_seen() -> None:
 
 
 def test_bad_parameters_are_refused() -> None:
-    """Parts and probabilities outside (0, 1)."""
+    """Parts and probabilities outside (0, 1), and more than is left."""
     for mistake in (
         lambda: AlphaBudget(0.0),
         lambda: AlphaBudget(1.0),
         lambda: AlphaBudget(0.1).spend(1.0),
+        lambda: AlphaBudget(0.1).take(0.2),
     ):
         with pytest.raises(ParameterError):
             mistake()

@@ -1,10 +1,10 @@
 """A scripted campaign that is killed at random moments, or whose disk is full, and what is found after that.
 
-    python killing.py FOLDER [--kills N] [--full N] [--disk N] [--rows N] [--deeds N] [--seed N]
+    python killing.py FOLDER [--kills N] [--full N] [--disk N] [--rows N] [--actions N] [--seed N]
 
 Each line is a JSON object: one round, with the moment that it ended in and what was wrong afterwards (nothing, if all
 is well). `python benchmarks/durability.py` runs it at length. In each round a child opens the campaign and goes on with
-it: it answers, skips, takes back, relabels, flags and exports. After each deed that has been acknowledged it says so,
+it: it answers, skips, takes back, relabels, flags and exports. After each action that has been acknowledged it says so,
 with a digest of the journal and of all that can be seen of the campaign at that moment. Then it dies. Another child
 opens the campaign and compares. The parent does nothing but fork, as threads do not survive that.
 """
@@ -31,10 +31,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from bela.book import undo_step
 from bela.campaign import StoredCampaign, create_campaign, open_campaign
 from bela.errors import BelaError
 from bela.exports import check_export, export
-from bela.journal import SQLiteJournal
+from bela.storage import SQLiteJournal
 
 LIVES = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("lives.py"))))
 EXPORTS = ("out.csv", "out.parquet", "out")
@@ -60,13 +61,13 @@ class Child:
     def say(self, **what: Any) -> None:
         _write_all(self._out, json.dumps(what) + "\n")
 
-    def run(self, n_deeds: int, *, background: bool, ballast: Path | None = None) -> None:
+    def run(self, n_actions: int, *, background: bool, ballast: Path | None = None) -> None:
         """Do one thing after another; when the disk is full, say so, make room and go on."""
         self.say(mark="opening")
         n_errors = 0
         with open_campaign(self._folder / "data.bela", background=background) as stored:
             self._acknowledge(stored, "opened")
-            for _ in range(n_deeds):
+            for _ in range(n_actions):
                 try:
                     self._do_something(stored)
                 except BelaError as error:
@@ -93,11 +94,10 @@ class Child:
                 self.say(mark="writing")
                 campaign.skip(campaign.open_questions[-1].id)
                 self._acknowledge(stored, "skipped")
-            case 3 if LIVES.n_deeds(campaign):
-                deed = campaign._state.history[-1]
+            case 3 if campaign.book.steps:
+                row = undo_step(campaign.book).row
                 self.say(mark="writing")
-                question = campaign.undo()
-                row = getattr(deed, "row", None) if question is None else question.row
+                campaign.undo()
                 self._acknowledge(stored, "undone", *([] if row is None else [row]))
             case 4:
                 row = rng.randrange(campaign.n_rows)
@@ -114,11 +114,11 @@ class Child:
                 export(stored.records, campaign.result(), self._folder / name, given=stored.given)
                 self.say(exported=name)
 
-    def _acknowledge(self, stored: StoredCampaign, deed: str, *rows: int) -> None:
+    def _acknowledge(self, stored: StoredCampaign, action: str, *rows: int) -> None:
         """Say what was done; what follows from it is computed after it was acknowledged, as always."""
-        journal, answer = stored.journal, stored.campaign.answer
+        journal, answer = stored.journal, stored.campaign.book.label
         about = {"events": journal.n_events, "digest": journal.digest, "rows": [[row, answer(row)] for row in rows]}
-        self.say(deed=deed, **about)
+        self.say(action=action, **about)
         self.say(seen=seen(stored), **about)
 
 
@@ -133,8 +133,8 @@ def seen(stored: StoredCampaign) -> str:
 class Rounds:
     """One campaign after the other, each of many rounds."""
 
-    def __init__(self, folder: Path, n_rows: int, n_deeds: int, seed: int) -> None:
-        self.n_deeds = n_deeds
+    def __init__(self, folder: Path, n_rows: int, n_actions: int, seed: int) -> None:
+        self.n_actions = n_actions
         self.folder, self.rng = folder, random.Random(seed)  # noqa: S311 - no secret
         self.truth: list[int] = []
         self._write_data(n_rows)
@@ -173,7 +173,7 @@ class Rounds:
         self.renew()
         after = self.rng.randrange(1, 12) if moment in ("asking", "writing") else 1
         background, seed = self.rng.random() < 0.5, self.rng.random()
-        child, pipe = self._fork(lambda out: self._child(out, seed).run(self.n_deeds, background=background))
+        child, pipe = self._fork(lambda out: self._child(out, seed).run(self.n_actions, background=background))
         lines = _Lines(pipe)
         for line in lines:
             after -= line.get("mark") == moment or moment == "anywhere"
@@ -185,7 +185,7 @@ class Rounds:
         said = lines.rest()
         died = next((line["mark"] for line in reversed(said) if "mark" in line), "opening")
         if died != "opening" and ("exported" in said[-1] or "events" in said[-1]):
-            died = "between deeds"
+            died = "between actions"
         self._thorough = self.rng.random() < 0.1
         found = self._in_child(lambda: self.check(said))
         return {"moment": moment, "died": died, "background": background, **found}
@@ -206,7 +206,7 @@ class Rounds:
                 fill(ballast, room)
             child = self._child(out, seed)
             try:
-                child.run(self.n_deeds, background=False, ballast=ballast)
+                child.run(self.n_actions, background=False, ballast=ballast)
             except BelaError as error:  # it could not even be opened
                 child.say(error=f"{type(error).__name__}: {error}")
 
@@ -280,7 +280,7 @@ class Rounds:
         last = acknowledged[-1] if acknowledged else None
         try:
             if last is not None:
-                wrong += self._check_moment(last, [line for line in acknowledged if "deed" in line])
+                wrong += self._check_moment(last, [line for line in acknowledged if "action" in line])
             looks = [line for line in acknowledged if "seen" in line]
             if looks and looks[-1]["events"] != (last or {}).get("events"):
                 wrong += self._check_view(looks[-1])
@@ -296,18 +296,18 @@ class Rounds:
             target = self.folder / name
             if os.path.lexists(target):
                 wrong += check_export(target)
-        n_deeds = sum("deed" in line for line in said)
-        return {"acknowledged": n_deeds, "events": n_events, "wrong": wrong}
+        n_actions = sum("action" in line for line in said)
+        return {"acknowledged": n_actions, "events": n_events, "wrong": wrong}
 
-    def _check_moment(self, last: dict[str, Any], deeds: list[dict[str, Any]]) -> list[str]:
+    def _check_moment(self, last: dict[str, Any], actions: list[dict[str, Any]]) -> list[str]:
         journal = SQLiteJournal(self.path / "journal.sqlite", read_only=True, until=last["events"])
         n_events, digest = journal.n_events, journal.digest
         journal.close()
         if (n_events, digest) != (last["events"], last["digest"]):
             return [f"of {last['events']} acknowledged events there are {n_events}"]
-        answers = {row: label for deed in deeds for row, label in deed["rows"]}
+        answers = {row: label for action in actions for row, label in action["rows"]}
         with open_campaign(self.path, read_only=True, until=last["events"]) as stored:
-            lost = [row for row, label in answers.items() if stored.campaign.answer(row) != label]
+            lost = [row for row, label in answers.items() if stored.campaign.book.label(row) != label]
             wrong = [f"the answer to row {row} is lost" for row in lost]
             if "seen" in last and seen(stored) != last["seen"]:
                 wrong.append("the replayed state is not the live one")
@@ -390,10 +390,10 @@ def main() -> None:
     parser.add_argument("--full", type=int, default=0, help="rounds with a limit on the size of files")
     parser.add_argument("--disk", type=int, default=0, help="rounds on a small disk, where one may be mounted")
     parser.add_argument("--rows", type=int, default=1797)
-    parser.add_argument("--deeds", type=int, default=60, help="of one child, at most")
+    parser.add_argument("--actions", type=int, default=60, help="of one child, at most")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    rounds = Rounds(options.folder, options.rows, options.deeds, options.seed)
+    rounds = Rounds(options.folder, options.rows, options.actions, options.seed)
     rounds.preload()
     moments, n_killed = cycle(MOMENTS), 0
     while n_killed < options.kills:
@@ -404,7 +404,7 @@ def main() -> None:
         print(json.dumps(rounds.full(limit=True)), flush=True)
     with small_disk(12) if options.disk else nullcontext() as disk:
         if disk is not None:
-            rounds = Rounds(disk, min(options.rows, 600), options.deeds, options.seed)
+            rounds = Rounds(disk, min(options.rows, 600), options.actions, options.seed)
             for _ in range(options.disk):
                 print(json.dumps(rounds.full(limit=False)), flush=True)
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from bela import Campaign
-from bela.campaign import last_deed, n_deeds, tally
+from bela.book import Book, count, describe_undo
 from bela.errors import BelaError, JournalError, LabelError
-from bela.journal import MemoryJournal
-from bela.records import Event
-from bela.splitters import Fit, Picks
+from bela.learning import Fit, Picks
+from bela.records import Entry, Json
+from bela.storage import MemoryArrays, MemoryJournal
 
 N_ROWS = 40
 PEOPLE = (None, "Ann", "Bob")
@@ -89,22 +90,29 @@ class Neighbours:
         return Picks(rows=rest, uniform=rng.random(len(rest)) < uniform_share)
 
 
+class Crash(BaseException):
+    """The end of the process, as far as a campaign can tell."""
+
+
 class Full(MemoryJournal):
-    """A journal on a disk that is full now and then, and that knows how many events are safe."""
+    """A journal on a disk that is full now and then, or whose process ends as soon as something is safe."""
 
-    def __init__(self, events: Sequence[Event] = ()) -> None:
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
         super().__init__()
-        self.full = False
-        if events:
-            self.append([(event.kind, event.data) for event in events])
+        self.full = self.crashes = False
+        if entries:
+            self.append([(entry.kind, entry.data) for entry in entries])
 
-    def append(self, events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Event]:
+    def append(self, events: Sequence[tuple[str, Mapping[str, Json]]]) -> list[Entry]:
         if self.full:
             raise JournalError("there is no room on the disk")
-        return super().append(events)
+        written = super().append(events)
+        if self.crashes:
+            raise Crash
+        return written
 
-    def plain(self) -> list[tuple[str, dict[str, Any]]]:
-        return [(event.kind, event.data) for event in self.events()]
+    def plain(self) -> list[tuple[str, dict[str, Json]]]:
+        return [(entry.kind, entry.data) for entry in self.events()]
 
 
 @dataclass
@@ -119,27 +127,37 @@ class Life:
     def __post_init__(self) -> None:
         self.X, self.y = data(self.seed)
         self.gate = Gate()
-        self.journal = Full()
-        self.campaign = self._make(self.journal, self.gate)
+        self.journal, self.arrays = Full(), MemoryArrays()
+        self.campaign = self._make(self.journal, self.arrays, self.gate)
 
-    def _make(self, journal: Full, gate: Gate, *, background: bool | None = None) -> Campaign:
+    def _make(
+        self, journal: Full, arrays: Any, gate: Gate, *, background: bool | None = None, witness: Any = None
+    ) -> Campaign:
         options = dict(self.options)
         if self.method == "bela":
-            background = self.background if background is None else background
-            options |= {"learner": Neighbours(self.X, gate), "background": background}
+            options["learner"] = Neighbours(self.X, gate)
         options.setdefault("target", 0.9)
-        return Campaign(self.X, method=self.method, seed=self.seed, journal=journal, **options)
+        return Campaign(
+            self.X, method=self.method, seed=self.seed, journal=journal, arrays=arrays,
+            background=self.background if background is None else background, witness=witness, **options,
+        )  # fmt: skip
+
+    def twin(self, *, background: bool | None = None) -> Life:
+        """Return another life that goes on with what the journal has, as after a crash; nothing is shared."""
+        twin = replace(self)
+        twin.journal, twin.arrays = Full(list(self.journal.events())), deepcopy(self.arrays)
+        twin.campaign = twin._make(twin.journal, twin.arrays, twin.gate, background=background)
+        return twin
 
     def again(self, *, background: bool | None = None) -> Campaign:
         """Return the campaign as the journal has it."""
-        return self._make(Full(list(self.journal.events())), Gate(), background=background)
+        return self.twin(background=background).campaign
 
     def restart(self) -> None:
         """Go on with what the journal has, as after a crash."""
         self.settle()
-        self.gate = Gate()
-        self.journal = Full(list(self.journal.events()))
-        self.campaign = self._make(self.journal, self.gate)
+        twin = self.twin()
+        self.gate, self.journal, self.arrays, self.campaign = twin.gate, twin.journal, twin.arrays, twin.campaign
         self.settle()
 
     def settle(self) -> None:
@@ -147,15 +165,15 @@ class Life:
         self.gate.release()
         settle(self.campaign)
 
-    def do(self, deed: tuple[Any, ...]) -> bool:
+    def do(self, action: tuple[Any, ...]) -> bool:
         """Do something; whether it was possible. What is not possible changes nothing."""
         before = self.journal.plain()
         try:
-            do(self, *deed)
+            do(self, *action)
             if self.gate.is_open:
                 self.settle()  # what is asked next is no matter of luck
         except BelaError:
-            if deed[0] not in ("answer", "ask", "together"):  # which are several deeds
+            if action[0] not in ("answer", "ask", "together"):  # which are several actions
                 assert self.journal.plain() == before
             return False
         assert self.journal.plain()[: len(before)] == before
@@ -163,10 +181,8 @@ class Life:
 
 
 def settle(campaign: Campaign) -> None:
-    """Wait for a fit in the background."""
-    fitting = getattr(campaign.method, "_fitting", None)
-    if fitting is not None and hasattr(fitting, "exception"):
-        fitting.exception(60)
+    """Wait for a revision in the background."""
+    campaign._revising.wait()
 
 
 def do(life: Life, kind: str, *how: Any) -> None:
@@ -187,19 +203,21 @@ def do(life: Life, kind: str, *how: Any) -> None:
         with campaign.together():
             for question in campaign.ask(how[0], wait=life.gate.is_open):
                 campaign.tell(question.id, life.y[question.row], by=how[1])
-    elif kind in ("tell", "skip"):
+    elif kind in ("tell", "skip", "reject"):
         place, label, by = how
         questions = campaign.open_questions or campaign.ask(wait=life.gate.is_open)
         if questions:
             question = questions[place % len(questions)]
             if kind == "tell":
                 campaign.tell(question.id, label, by=by, cost=0.25)
+            elif kind == "skip":
+                campaign.skip(question.id, by=by, cost=0.5)
             else:
-                campaign.skip(question.id, by=by)
+                campaign.reject(question.id, by=by)
     elif kind == "opine":
         campaign.opine(how[0], how[1], by=how[2] or "Eve")
-    elif kind == "aim":
-        campaign.aim(target=how[0], budget=how[1])
+    elif kind == "set_target":
+        campaign.set_target(target=how[0], budget=how[1])
     else:  # undo, relabel, flag and what is done to classes
         *arguments, by = how
         getattr(campaign, kind)(*arguments, by=by)
@@ -207,49 +225,57 @@ def do(life: Life, kind: str, *how: Any) -> None:
 
 labels, people = st.sampled_from(LABELS), st.sampled_from(PEOPLE)
 places = st.integers(0, N_ROWS - 1)
-deeds = st.one_of(
+actions = st.one_of(
     *[st.tuples(st.just("answer"), st.integers(1, 9), people)] * 4,
     st.tuples(st.just("ask"), st.integers(1, 6)),
     st.tuples(st.just("together"), st.integers(1, 6), people),
-    st.tuples(st.sampled_from(["tell", "skip"]), places, labels, people),
+    st.tuples(st.sampled_from(["tell", "skip", "reject"]), places, labels, people),
     *[st.tuples(st.just("undo"), people)] * 2,
     st.tuples(st.just("relabel"), places, labels, people),
     st.tuples(st.just("opine"), places, labels, people),
     st.tuples(st.just("flag"), places, st.just("look"), people),
     st.tuples(st.just("add_class"), st.sampled_from(["d", "e"]), people),
     st.tuples(st.sampled_from(["rename_class", "merge_class"]), labels, st.sampled_from([*LABELS, "e"]), people),
-    st.tuples(st.just("aim"), st.sampled_from([None, 0.5, 0.9, 0.99]), st.one_of(st.none(), st.integers(0, N_ROWS))),
+    st.tuples(st.just("set_target"), st.sampled_from([None, 0.5, 0.9, 0.99]), st.none() | st.integers(0, N_ROWS)),
     st.just(("restart",)),
 )
 """Anything that people do in a campaign."""
 
-with_gate = st.one_of(*[deeds] * 4, st.sampled_from([("hold",), ("release",)]))
+with_gate = st.one_of(*[actions] * 4, st.sampled_from([("hold",), ("release",)]))
 """The same, while revisions in the background take their time."""
+
+
+def book_view(book: Book) -> dict[str, Any]:
+    """Return all of the state that events fold into, as values that can be compared."""
+    plain = {name: value for name, value in vars(book).items() if name != "codes"}
+    for name in ("known", "declined", "asked"):
+        plain[name] = plain[name].tolist()
+    for name in ("open", "answered", "corrections", "given", "said"):
+        plain[name] = list(plain[name].items())  # the order counts
+    plain["codes"] = (book.codes.classes, book.codes.names, book.codes.closed)
+    plain["undo"] = describe_undo(book)
+    plain["count"] = count(book)
+    return plain
 
 
 def view(campaign: Campaign) -> dict[str, Any]:
     """Return all that can be seen of a campaign."""
-    seen = {
-        "classes": campaign.classes,
-        "asked": campaign.n_asked,
-        "skipped": campaign.n_skipped,
-        "aims": (campaign.target, campaign.budget),
+    book = campaign.book
+    seen = book_view(book) | {
         "stop": campaign.stop_reason,
         "open": campaign.open_questions,
         "certificate": campaign.certificate,
         "forecast": campaign.forecast,
-        "revisions": campaign.method.n_revisions,
-        "deeds": (n_deeds(campaign), last_deed(campaign)),
-        "tally": tally(campaign),
-        "said": campaign._state.said,
-        "answers": [campaign.answer(row) for row in range(campaign.n_rows)],
+        "batch": campaign.assessment.batch,
+        "n_asked": campaign.n_asked,
+        "answers": [book.label(row) for row in range(campaign.n_rows)],
     }
     try:
         result = campaign.result()
     except LabelError:
         return seen
     for name in ("labels", "known", "leaf", "probability", "leaf_lower"):
-        seen[name] = getattr(result, name).tolist()
+        seen[f"result.{name}"] = getattr(result, name).tolist()
     return seen
 
 

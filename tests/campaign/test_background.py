@@ -10,8 +10,8 @@ import pytest
 
 from bela.campaign import Campaign
 from bela.features import prepare_features
-from bela.journal import MemoryJournal
-from bela.splitters import Fit, Picks, TransductiveLearner
+from bela.learning import Fit, Picks, TransductiveLearner
+from bela.storage import MemoryArrays, MemoryJournal
 
 
 class GatedLearner:
@@ -35,16 +35,23 @@ class GatedLearner:
         return self._learner.next_questions(*args, **options)
 
 
-def begin(blobs: tuple[np.ndarray, np.ndarray]) -> tuple[Campaign, GatedLearner, MemoryJournal]:
+class Disk:
+    """What stays of a campaign: its events and its arrays."""
+
+    def __init__(self) -> None:
+        self.journal, self.arrays = MemoryJournal(), MemoryArrays()
+
+
+def begin(blobs: tuple[np.ndarray, np.ndarray]) -> tuple[Campaign, GatedLearner, Disk]:
     """Return a campaign that is fitting its first revision."""
     X, y = blobs
-    learner, journal = GatedLearner(X), MemoryJournal()
-    campaign = Campaign(X, target=0.95, journal=journal, learner=learner, background=True)
+    learner, disk = GatedLearner(X), Disk()
+    campaign = Campaign(X, target=0.95, journal=disk.journal, arrays=disk.arrays, learner=learner, background=True)
     while questions := campaign.ask(20, wait=False):
         for question in questions:
             campaign.tell(question.id, int(y[question.row]))
-    assert campaign.method.revising
-    return campaign, learner, journal
+    assert campaign.revising
+    return campaign, learner, disk
 
 
 def go_on(campaign: Campaign, learner: GatedLearner, y: np.ndarray, n: int) -> None:
@@ -55,55 +62,55 @@ def go_on(campaign: Campaign, learner: GatedLearner, y: np.ndarray, n: int) -> N
         campaign.tell(question.id, int(y[question.row]))
 
 
-def same_again(campaign: Campaign, journal: MemoryJournal, X: np.ndarray) -> None:
+def same_again(campaign: Campaign, disk: Disk, X: np.ndarray) -> None:
     """The journal replayed, with revisions in the background or without, gives the same state."""
     for background in (False, True):
-        again = Campaign(X, target=0.95, journal=journal, background=background)
+        again = Campaign(X, target=0.95, journal=disk.journal, arrays=disk.arrays, background=background)
         assert again.certificate == campaign.certificate
         assert again.open_questions == campaign.open_questions
         assert again.stop_reason == campaign.stop_reason
         assert (again.result().labels == campaign.result().labels).all()
-        assert again.method.n_revisions == campaign.method.n_revisions
+        assert again.book.n_revisions == campaign.book.n_revisions
 
 
 def test_nobody_waits_who_does_not_want_to(blobs):
     """While the first revision is made there are no questions, which is no reason to stop."""
-    campaign, learner, journal = begin(blobs)
+    campaign, learner, disk = begin(blobs)
     assert campaign.ask(wait=False) == []
     assert campaign.stop_reason is None
-    assert Campaign(blobs[0], target=0.95, journal=journal).stop_reason is None
+    assert Campaign(blobs[0], target=0.95, journal=disk.journal, arrays=disk.arrays).stop_reason is None
     go_on(campaign, learner, blobs[1], 1)
-    same_again(campaign, journal, blobs[0])
+    same_again(campaign, disk, blobs[0])
 
 
 def test_a_journal_made_in_the_background_is_read_by_anybody(blobs):
     """What was asked while a fit was under way is asked again in a replay, with or without threads."""
     X, y = blobs
-    campaign, learner, journal = begin(blobs)
+    campaign, learner, disk = begin(blobs)
     go_on(campaign, learner, y, 12)
     learner.gate.clear()
     for _ in range(30):  # past the moment when the next fit is due
         [question] = campaign.ask()
         campaign.tell(question.id, int(y[question.row]))
-    assert campaign.method.revising
-    same_again(campaign, journal, X)
+    assert campaign.revising
+    same_again(campaign, disk, X)
     go_on(campaign, learner, y, 20)
-    same_again(campaign, journal, X)
+    same_again(campaign, disk, X)
 
 
-@pytest.mark.parametrize("deed", ["undo", "relabel", "merge"])
-def test_what_happens_during_a_fit_is_no_part_of_it(blobs, deed):
+@pytest.mark.parametrize("action", ["undo", "relabel", "merge"])
+def test_what_happens_during_a_fit_is_no_part_of_it(blobs, action):
     """A fit rests on the answers at its beginning; answers taken back or changed meanwhile do not change a replay."""
     X, y = blobs
-    campaign, learner, journal = begin(blobs)
-    row = next(row for row in range(400) if campaign.answer(row) is not None)
-    if deed == "undo":
+    campaign, learner, disk = begin(blobs)
+    row = next(row for row in range(400) if campaign.book.label(row) is not None)
+    if action == "undo":
         campaign.undo()
-    elif deed == "relabel":
-        campaign.relabel(row, (campaign.answer(row) + 1) % 3)
+    elif action == "relabel":
+        campaign.relabel(row, (campaign.book.label(row) + 1) % 3)
     else:
         campaign.merge_class(2, 1)
-    go_on(campaign, learner, np.minimum(y, 1) if deed == "merge" else y, 25)
-    if deed == "merge":
+    go_on(campaign, learner, np.minimum(y, 1) if action == "merge" else y, 25)
+    if action == "merge":
         assert set(campaign.result().labels.tolist()) == {0, 1}
-    same_again(campaign, journal, X)
+    same_again(campaign, disk, X)

@@ -38,9 +38,9 @@ def known(path: Path, **options: Any) -> dict[str, Any]:
     """Return what is known about each line of the data that something is known about."""
     with open_campaign(path, **options) as stored:
         return {
-            stored.records.record(row)["name"]: stored.campaign.answer(row)
+            stored.records.record(row)["name"]: stored.campaign.book.label(row)
             for row in range(stored.records.n_rows)
-            if stored.campaign.answer(row) is not None
+            if stored.campaign.book.label(row) is not None
         }
 
 
@@ -94,17 +94,18 @@ def test_rows_with_the_same_content(folder: Path) -> None:
     """Of rows that are alike, as many have an answer afterwards as had one before; those that stayed keep theirs."""
     rows = ["twin,1,1,cat"] * 10 + lines()[:20]
     path = folder / "pets.bela"
-    with create_campaign(write(folder / "pets.csv", rows), path, method="hsal", hidden=("kind", "name")) as stored:
+    options = {"method": STORED.QUICK, "hidden": ("kind", "name")}
+    with create_campaign(write(folder / "pets.csv", rows), path, **options) as stored:
         for row, label in ((2, "cat"), (5, "dog"), (7, "cat"), (12, "emu")):
             stored.campaign.relabel(row, label)
     write(folder / "pets.csv", [*rows, "new,3,3,cat"])
     with open_campaign(path, accept_changes=True) as stored:
-        assert {row: stored.campaign.answer(row) for row in stored.campaign.given} == {
+        assert {row: stored.campaign.book.label(row) for row in stored.campaign.book.given} == {
             2: "cat", 5: "dog", 7: "cat", 12: "emu",
         }  # fmt: skip
     write(folder / "pets.csv", rows[4:])
     with open_campaign(path, accept_changes=True) as stored:
-        found = [stored.campaign.answer(row) for row in sorted(stored.campaign.given)]
+        found = [stored.campaign.book.label(row) for row in sorted(stored.campaign.book.given)]
     assert sorted(map(str, found)) == ["cat", "cat", "dog", "emu"]
 
 
@@ -113,7 +114,7 @@ def test_classes_keep_their_names(folder: Path) -> None:
     rows = [f"{line},{'' if i % 4 else line.rsplit(',', 1)[1]}" for i, line in enumerate(lines())]
     head = "name,weight,height,kind,some"
     path = folder / "pets.bela"
-    options = {"method": "hsal", "hidden": ("kind", "name"), "label_column": "some"}
+    options = {"method": STORED.QUICK, "hidden": ("kind", "name"), "label_column": "some"}
     with create_campaign(write(folder / "pets.csv", rows, head), path, **options) as stored:
         answer(stored, 10)
         stored.campaign.rename_class("cat", "feline")
@@ -160,7 +161,7 @@ def test_new_data_that_do_not_fit(folder: Path) -> None:
     rows = [f"{line},{'cat' if i == 0 else ''}" for i, line in enumerate(lines())]
     head = "name,weight,height,kind,some"
     path = folder / "pets.bela"
-    options = {"method": "hsal", "hidden": ("kind", "name"), "label_column": "some", "classes": ("cat", "dog", "emu")}
+    options = {"method": STORED.QUICK, "hidden": ("kind", "name"), "label_column": "some", "classes": STORED.KINDS}
     with create_campaign(write(folder / "pets.csv", rows, head), path, id_column="name", **options) as stored:
         answer(stored, 8)
     before, toml = known(path), (path / SETTINGS).read_text()
@@ -181,7 +182,7 @@ def test_new_data_that_do_not_fit(folder: Path) -> None:
 @pytest.mark.parametrize("step", ["journal", "carried", "rows", "settings"])
 def test_killed_while_changes_are_accepted(folder: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """Killed at any step, the campaign is the old one still: it goes on with the old data, or accepts the new ones."""
-    import bela.campaign._changes as changes
+    import bela.campaign._carry_over as changes
 
     class Killed(BaseException):
         """As by a signal."""
@@ -238,11 +239,20 @@ def test_damaged_files_of_a_change(folder: Path) -> None:
     assert known(path) == found
 
 
+def test_another_way_to_choose_questions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the program chooses otherwise than before, what was asked stays asked: opening decides nothing anew."""
+    path = STORED.make(folder, method="bela")
+    before = STORED.view(path)
+    monkeypatch.setattr("bela.methods.bela.Bela.propose", lambda self, book, n: ())
+    assert STORED.view(path) == before
+
+
 def test_a_campaign_that_cannot_be_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the program decides otherwise than before, it says so, and can go on with all answers as given labels."""
-    path = STORED.make(folder)
+    """Where what was chosen is needed and comes out otherwise, that is said; answers can be kept as given labels."""
+    path = STORED.make(folder, method="hsal")
     before = known(path)
-    monkeypatch.setattr("bela.methods._hsal.HSAL.propose", lambda self, n: ())
+    monkeypatch.setattr("bela.methods.trees.HSAL.propose", lambda self, book, n: ())
+    monkeypatch.setattr("bela.methods.trees.HSAL._choose", lambda self, book, n: ())
     with pytest.raises(ReplayError, match="--accept-changes"):
         open_campaign(path)
     with pytest.raises(ReplayError, match="--accept-changes"):
@@ -251,3 +261,13 @@ def test_a_campaign_that_cannot_be_made_again(folder: Path, monkeypatch: pytest.
     monkeypatch.undo()
     assert known(path) == before
     assert json.loads((path / "carried-2.jsonl").read_text().splitlines()[1])[2] > 0
+
+
+def test_features_stay_what_they_were(folder: Path) -> None:
+    """Columns that somebody chose a kind for, and features that are not the usual ones, are so for changed data too."""
+    path = STORED.make(folder, kinds={"height": "ignored"}, features="raw", method="random")
+    before = read_settings(path / SETTINGS).features
+    assert (before["features"], before["columns"]["height"]) == ("raw", "ignored")
+    change(path, lines()[:50])
+    after = read_settings(path / SETTINGS).features
+    assert (after["features"], after["columns"]) == ("raw", before["columns"])

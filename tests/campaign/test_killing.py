@@ -31,7 +31,7 @@ def rounds(*options: object) -> list[dict[str, Any]]:
 
 def test_killed_at_random_moments() -> None:
     """While it opens, asks, writes, exports: all that was acknowledged is there, and replays to what was seen live."""
-    found = rounds("--kills", 12, "--rows", 150, "--deeds", 15)
+    found = rounds("--kills", 12, "--rows", 150, "--actions", 15)
     assert sum(case["died"] != "closed" for case in found) == 12
     assert [case for case in found if case["wrong"]] == []
     assert sum(case["acknowledged"] for case in found) > 30
@@ -39,7 +39,7 @@ def test_killed_at_random_moments() -> None:
 
 def test_a_full_disk() -> None:
     """No room: clear errors, all that was acknowledged is there, and it goes on when there is room again."""
-    found = rounds("--full", 2, "--rows", 150, "--deeds", 25)
+    found = rounds("--full", 2, "--rows", 150, "--actions", 25)
     assert len(found) == 2
     assert [case for case in found if case["wrong"]] == []
     assert any(case["n_errors"] for case in found)

@@ -12,8 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bela.campaign import Verifier
+from bela.errors import JournalError
+
 LIVES = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("lives.py"))))
 FUZZ = int(os.environ.get("BELA_FUZZ_TIMES", "1"))  # so many times the usual number of examples
+PREDICTED = ([*"abca"] * 10, [i / 40 for i in range(40)])
 METHODS: dict[str, tuple[int, dict[str, Any]]] = {  # examples to try, and options
     "bela": (5, {}),
     "bela, no target": (3, {"target": None, "budget": 30}),
@@ -22,6 +26,9 @@ METHODS: dict[str, tuple[int, dict[str, Any]]] = {  # examples to try, and optio
     "bela-paper": (3, {}),
     "hsal": (5, {}),
     "plal": (3, {}),
+    "audit": (3, {"predictions": {"model": PREDICTED}}),
+    "margin": (2, {}),
+    "pac": (2, {}),
     "random": (1, {}),
     "random, labels brought": (1, {"labels": {3: "a", 9: "b"}, "budget": 25}),
 }
@@ -42,18 +49,18 @@ def test_a_campaign_is_what_its_journal_says(name: str) -> None:
 
     @settings(max_examples=examples * FUZZ)
     @given(
-        deeds=st.lists(LIVES.deeds, min_size=10, max_size=25), seed=st.integers(0, 3), looks=st.integers(0, 2**25 - 1)
+        actions=st.lists(LIVES.actions, min_size=10, max_size=25),
+        seed=st.integers(0, 3),
+        looks=st.integers(0, 2**25 - 1),
     )
-    def check(deeds: list[Any], seed: int, looks: int) -> None:
+    def check(actions: list[Any], seed: int, looks: int) -> None:
         life = LIVES.Life(name.partition(",")[0], seed, options=options)
-        for i, deed in enumerate(deeds):
-            if not (looks >> i) & 1 and i < len(deeds) - 1:  # no look at this moment
-                life.do(deed)
+        for i, action in enumerate(actions):
+            if not (looks >> i) & 1 and i < len(actions) - 1:  # no look at this moment
+                life.do(action)
                 continue
-            twin = LIVES.Life(life.method, seed, options=options)
-            twin.journal = LIVES.Full(list(life.journal.events()))
-            twin.campaign = twin._make(twin.journal, twin.gate)
-            assert twin.do(deed) == life.do(deed)
+            twin = life.twin()
+            assert twin.do(action) == life.do(action)
             assert twin.journal.plain() == life.journal.plain()
             same(twin.campaign, life.campaign)
         same(life.again(), life.campaign)
@@ -62,13 +69,13 @@ def test_a_campaign_is_what_its_journal_says(name: str) -> None:
 
 
 @settings(max_examples=6 * FUZZ)
-@given(deeds=st.lists(LIVES.with_gate, min_size=10, max_size=30), seed=st.integers(0, 3), data=st.data())
-def test_revisions_in_the_background(deeds: list[Any], seed: int, data: st.DataObject) -> None:
+@given(actions=st.lists(LIVES.with_gate, min_size=10, max_size=30), seed=st.integers(0, 3), data=st.data())
+def test_revisions_in_the_background(actions: list[Any], seed: int, data: st.DataObject) -> None:
     """With fits that take their time, too; opened again with fits in the background or without."""
     life = LIVES.Life("bela", seed, background=True)
     try:
-        for deed in deeds:
-            life.do(deed)
+        for action in actions:
+            life.do(action)
             if data.draw(st.integers(0, 4)) == 0:
                 same(life.again(background=data.draw(st.booleans())), life.campaign)
         for background in (True, False):
@@ -78,20 +85,47 @@ def test_revisions_in_the_background(deeds: list[Any], seed: int, data: st.DataO
 
 
 @settings(max_examples=6 * FUZZ)
-@given(deeds=st.lists(LIVES.deeds, min_size=8, max_size=25), seed=st.integers(0, 3), data=st.data())
-def test_a_full_disk(deeds: list[Any], seed: int, data: st.DataObject) -> None:
+@given(actions=st.lists(LIVES.actions, min_size=8, max_size=25), seed=st.integers(0, 3), data=st.data())
+def test_a_full_disk(actions: list[Any], seed: int, data: st.DataObject) -> None:
     """What cannot be written does not happen; when there is room again everything goes on, and can be replayed."""
     life = LIVES.Life("bela", seed)
-    for deed in deeds:
+    for action in actions:
         life.journal.full = data.draw(st.integers(0, 2)) == 0
         before = life.journal.plain()
-        life.do(deed)
+        life.do(action)
         if life.journal.full:
             assert life.journal.plain() == before
             life.journal.full = False
             LIVES.view(life.again())
-        elif not life.campaign._chronicle._due and data.draw(st.integers(0, 3)) == 0:
+        elif not life.campaign._recorder._pending and data.draw(st.integers(0, 3)) == 0:
             same(life.again(), life.campaign)
     life.do(("answer", 3, None))
     life.do(("flag", 0, "the end", None))
     same(life.again(), life.campaign)
+
+
+@pytest.mark.parametrize("method", ["bela", "hsal", "random"])
+def test_a_crash_between_disk_and_memory(method: str) -> None:
+    """What is on disk has happened, though nobody was told; what comes next is what would have come without a crash."""
+
+    @settings(max_examples=5 * FUZZ)
+    @given(actions=st.lists(LIVES.actions, min_size=8, max_size=25), seed=st.integers(0, 3), data=st.data())
+    def check(actions: list[Any], seed: int, data: st.DataObject) -> None:
+        life = LIVES.Life(method, seed)
+        for action in actions:
+            life.journal.crashes = data.draw(st.integers(0, 2)) == 0
+            n_events = len(life.journal.plain())
+            try:
+                life.do(action)
+            except LIVES.Crash:
+                assert len(life.journal.plain()) > n_events
+                with pytest.raises(JournalError, match="open it again"):
+                    life.campaign.flag(0, "too late")
+                life.restart()
+            life.journal.crashes = False
+        same(life.again(), life.campaign)
+        verifier = Verifier(life.arrays)
+        life._make(life.twin().journal, verifier.arrays, LIVES.Gate(), witness=verifier)
+        assert verifier.verification.differences == ()
+
+    check()

@@ -30,14 +30,14 @@ def test_all_at_once(life: Any) -> None:
     first, second, third, *_ = life.campaign.open_questions
     n_events = len(life.journal.plain())
 
-    def deeds(campaign: Any) -> None:
+    def actions(campaign: Any) -> None:
         campaign.tell(first.id, "a", by="Ann")
         campaign.skip(second.id)
         campaign.tell(third.id, "b", cost=0.5)
 
-    deeds(one_by_one)
+    actions(one_by_one)
     with life.campaign.together():
-        deeds(life.campaign)
+        actions(life.campaign)
         assert life.campaign.n_asked == 0
         assert len(life.journal.plain()) == n_events
     assert len(life.journal.plain()) == n_events + 3

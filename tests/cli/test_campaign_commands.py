@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from bela.campaign import open_campaign
-from bela.journal import SQLiteJournal
-from bela.sources import brought_labels, known_labels, open_records
+from bela.data import column_labels, given_labels, open_table
+from bela.storage import SQLiteJournal
 
 QUICK = ("--budget", "12", "--method", "bela-paper")  # where the method does not matter
 PAPER = QUICK[2:]
@@ -41,12 +41,12 @@ def test_from_the_first_answer_to_a_verified_export(call: Any, table: Path) -> N
     assert found["n_asked"] == found["n_training"] + found["n_bounds"]
     assert sum(entry["rows"] for entry in found["classes"]) == found["n_rows"] == 80
     assert sum(entry["known"] for entry in found["classes"]) == found["n_asked"]
-    truth = brought_labels(open_records(table), "kind")
+    truth = column_labels(open_table(table), "kind")
     for name in ("out.csv", "out.parquet", "out.jsonl", "out.json", "out"):
         written = call("export", "pets.bela", "--to", name, "--json").json
         assert written["certificate"] == found["certificate"]
         assert Path(written["certificate_file"]).is_file()
-        records = open_records(name)
+        records = open_table(name)
         assert records.columns == ("name", "weight", "height", "kind", "label", "label_source", "leaf", "confidence")
         labels = [record["label"] for record in records.iter_records()]
         right = np.mean([labels[row] == truth[row] for row in range(80)])
@@ -75,7 +75,7 @@ def test_an_export_is_data_again(call: Any, table: Path) -> None:
     assert said["n_asked"] > 0
     again = call("export", "done.bela", "--to", "again.csv", "--json").json
     assert again["n_rows"] == 80
-    assert len(known_labels(open_records("again.csv"), "label")) == 12 + said["n_asked"]
+    assert len(given_labels(open_table("again.csv"), "label")) == 12 + said["n_asked"]
 
 
 def test_a_person_begins_and_goes_on(call: Any, table: Path) -> None:
@@ -95,6 +95,23 @@ def test_a_person_begins_and_goes_on(call: Any, table: Path) -> None:
     ended = call("label", "--terminal", "pets.bela", "--json", "-", typed="q\n")
     assert ended.json["n_asked"] == 4
     assert "answers" in ended.err
+
+
+def test_the_page_begins_a_campaign(call: Any, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bela serve DATA` and `bela label DATA` begin a campaign, or go on, and give the page what was chosen."""
+    served: list[tuple[str, Any]] = []
+    monkeypatch.setattr(
+        "bela.cli._by_hand.answer_on_page", lambda stored, _, page: served.append((stored.path.name, page))
+    )
+    said = call("serve", "pets.csv", "--hide", "kind", "--overlap", 0.2, "--port", 8700, "--json", "-", *PAPER)
+    assert said.json["campaign"] == "pets.bela"
+    assert "This is how the columns of pets.csv are taken" in said.err
+    assert "To go on: bela serve pets.bela" in call("serve", "pets.bela").out
+    assert "To go on: bela label pets.bela" in call("label", "pets.csv", "--no-token").out
+    assert [name for name, _ in served] == ["pets.bela"] * 3
+    pages = [page for _, page in served]
+    assert [(page.port, page.token) for page in pages] == [(8700, True), (None, True), (None, False)]
+    assert (pages[0].overlap, pages[1].overlap) == (0.2, 0.0)
 
 
 def test_undo_says_what_it_took_back(call: Any, table: Path) -> None:
@@ -145,7 +162,7 @@ def test_where_campaigns_are(call: Any, table: Path, tmp_path: Path) -> None:
 def test_data_of_the_same_name(call: Any, table: Path) -> None:
     """A campaign is about its own data: others of the same name want a folder of their own."""
     call(*RUN, *QUICK)
-    Path("pets.jsonl").write_text("".join(json.dumps(open_records(table).record(row)) + "\n" for row in range(80)))
+    Path("pets.jsonl").write_text("".join(json.dumps(open_table(table).record(row)) + "\n" for row in range(80)))
     line = call("run", "pets.jsonl", "--truth", "kind", status=2).err
     assert "pets.bela is about pets.csv, not pets.jsonl" in line
     call("run", "pets.jsonl", "--truth", "kind", *QUICK, "--campaign", "other.bela")
@@ -186,12 +203,50 @@ def test_what_may_change(call: Any, table: Path) -> None:
     assert call(*RUN, "--json", "-").json["n_asked"] == 20
 
 
+def test_stopping_without_telling(call: Any, table: Path) -> None:
+    """--stop-after ends a run without a budget on record, and the same command without it goes on."""
+    found = call(*RUN, *PAPER, "--stop-after", 9, "--json", "-").json
+    assert (found["n_asked"], found["budget"], found["stop_reason"]) == (9, None, None)
+    assert "budget" not in Path("pets.bela/campaign.toml").read_text().replace("target and budget may", "")
+    assert call(*RUN, "--stop-after", 9, "--json", "-").json["n_asked"] == 9
+    assert call(*RUN, "--budget", 12, "--json", "-").json["n_asked"] == 12
+    assert "--stop-after" in call(*RUN, "--stop-after", -1, status=2).err
+
+
 def test_settings_are_for_people(call: Any, table: Path) -> None:
     """A budget that somebody writes into the settings holds from then on."""
     call(*RUN, *QUICK)
     settings = Path("pets.bela/campaign.toml")
     settings.write_text(settings.read_text().replace("budget = 12", "budget = 15"))
     assert call(*RUN, "--json", "-").json["n_asked"] == 15
+
+
+def test_a_folder_that_cannot_be_written(call: Any, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the data's folder cannot be written, the campaign goes to the working directory, which is said."""
+    Path("archive").mkdir()
+    shutil.move(table, "archive/pets.csv")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != "archive" and access(path, mode))
+    command = ("run", "archive/pets.csv", "--truth", "kind", *QUICK)
+    said = call(*command)
+    assert "The folder of archive/pets.csv cannot be written to" in said.out
+    assert "Everything is kept in pets.bela." in said.out
+    assert call("status", "archive/pets.csv", "--json").json["campaign"] == "pets.bela"
+    assert "cannot be written" not in call(*command, "--budget", 13).out
+    said = call("certify", "archive/pets.csv", "--label", "kind", typed="\nq\n", status=1)
+    assert "Everything is kept in pets.certify.bela." in said.out
+
+
+def test_what_was_made_of_the_data_is_said(call: Any, table: Path) -> None:
+    """Semicolons, an index without a name and spaces around labels are noticed, in a new campaign."""
+    lines = table.read_text().splitlines()
+    rows = [";".join([str(number), *line.split(",")]) for number, line in enumerate(lines[1:])]
+    head = ";" + lines[0].replace(",", ";") + ";some"
+    Path("odd.csv").write_text("\n".join([head, *(f"{row}; cat" for row in rows)]))
+    said = call("run", "odd.csv", "--truth", "kind", "--label", "some", "--budget", 0)
+    assert "Note: the columns of odd.csv are separated by semicolons." in said.out
+    assert "'Unnamed: 0' is an index" in said.out
+    assert "spaces around 80 labels" in said.out
 
 
 # ---------------------------------------------------------------------------------------------- every kind of data
@@ -208,7 +263,7 @@ def test_odd_classes(call: Any, make_table: Callable[..., Path], classes: tuple[
     assert found["accuracy"] >= 0.5
     call("status", "pets.bela")
     call("export", "pets.bela", "--to", "out.csv")
-    labels = brought_labels(open_records("out.csv"), "label")
+    labels = column_labels(open_table("out.csv"), "label")
     assert {str(label) for label in labels.values()} == set(classes)
     assert call("verify", "pets.bela", "--export", "out.csv", "--quick", "--json").json["verified"] is True
 
@@ -223,7 +278,7 @@ def test_declared_classes_are_of_the_type_of_given_labels(call: Any, make_table:
     assert [entry["label"] for entry in found["classes"]] == [0, 1, 2]
     assert found["n_given"] == 20
     assert call(*RUN, "--classes", "3", "--json", "-").json["classes"][3]["label"] == 3
-    assert "no whole number" in call(*RUN, "--classes", "three", status=2).err
+    assert "not a whole number" in call(*RUN, "--classes", "three", status=2).err
     other = ("--hide", "some", "--classes", "0,1", "--campaign", "other.bela")
     found = call(*RUN, *QUICK, *other, "--json", "-").json
     assert [entry["label"] for entry in found["classes"]] == ["0", "1"]
@@ -231,11 +286,11 @@ def test_declared_classes_are_of_the_type_of_given_labels(call: Any, make_table:
 
 
 def test_every_kind_of_file(call: Any, table: Path) -> None:
-    """The same pets give the same campaign, whatever file they come from."""
+    """The same pets have the same features, classes and truth, whatever file they come from."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    records = open_records(table)
+    records = open_table(table)
     rows = [records.record(row) for row in range(80)]
     rows = [{**row, "weight": float(row["weight"]), "height": float(row["height"])} for row in rows]
     pq.write_table(pa.Table.from_pylist(rows), "p.parquet")
@@ -246,8 +301,10 @@ def test_every_kind_of_file(call: Any, table: Path) -> None:
     seen = []
     for name in ("pets.csv", "p.parquet", "j.jsonl", "parts"):
         found = call("run", name, "--truth", "kind", "--hide", "name", *QUICK, "--json", "-").json
-        seen.append([found[key] for key in ("n_rows", "n_asked", "certificate", "classes", "accuracy")])
-    assert all(outcome == seen[0] for outcome in seen)
+        assert (found["n_rows"], found["n_asked"], len(found["classes"])) == (80, 12, 2)
+        with open_campaign(Path(found["campaign"]), read_only=True) as stored:
+            seen.append(stored.campaign.source.take(np.arange(80)))
+    assert all(np.array_equal(features, seen[0]) for features in seen)
 
 
 def test_arrays_with_their_truth_in_another_file(call: Any, table: Path) -> None:
@@ -263,7 +320,7 @@ def test_arrays_with_their_truth_in_another_file(call: Any, table: Path) -> None
     np.save("short.npy", y[:-1])
     assert "60 rows" in call("run", "X.npy", "--truth", "short.npy", status=2).err
     call("export", "X.bela", "--to", "labels.csv")
-    assert open_records("labels.csv").n_rows == 60
+    assert open_table("labels.csv").n_rows == 60
     assert "Yes" in call("verify", "X.npy", "--export", "labels.csv").out
 
 
@@ -290,7 +347,7 @@ def test_a_dataset_by_name(call: Any, table: Path) -> None:
     assert (found["campaign"], found["data"], found["n_rows"]) == ("digits.bela", "digits", 1797)
     Path("digits").mkdir()
     assert call("run", "digits.bela", "--budget", 16, "--json", "-").json["n_asked"] == 16
-    assert call("status", "digits.bela", "--json").json["certificate"]["kind"] == "paper"
+    assert call("status", "digits.bela", "--json").json["certificate"]["guarantee"] == "paper"
 
 
 # ------------------------------------------------------------------------------------------------- others at work
@@ -302,7 +359,7 @@ def test_one_writer_and_readers(call: Any, table: Path) -> None:
     with open_campaign(Path("pets.bela")) as stored:
         for command in (("undo", "pets.bela"), RUN, ("label", "--terminal", "pets.csv")):
             assert "open elsewhere" in call(*command, status=2).err
-        stored.aim(target=0.95, budget=14)
+        stored.set_target(target=0.95, budget=14)
         [question] = stored.campaign.ask()
         stored.campaign.tell(question.id, "cat")
         found = call("status", "pets.bela", "--json").json
@@ -336,6 +393,25 @@ def test_data_that_have_changed(call: Any, table: Path) -> None:
     assert (found["n_rows"], found["n_asked"]) == (79, 5)
     call("export", "pets.bela", "--to", "x.csv")
     assert "Yes" in call("verify", "pets.bela", "--export", "x.csv").out
+
+
+def test_features_outlive_a_change_of_the_data(call: Any, table: Path) -> None:
+    """What rows were compared by stays as it was chosen."""
+    call(*RUN, *QUICK, "--features", "raw")
+    table.write_text(table.read_text() + "new pet,0.1,0.2,cat\n")
+    call(*RUN, "--accept-changes", "--budget", 5)
+    assert 'features = "raw"' in Path("pets.bela/campaign.toml").read_text()
+    assert "--features auto contradicts pets.bela" in call(*RUN, "--features", "auto", status=2).err
+
+
+def test_an_audit_outlives_a_change_of_the_data(call: Any, table: Path) -> None:
+    """The answers about rows that are the same are known labels of the audit that goes on."""
+    call("certify", "pets.csv", "--label", "kind", typed="\n\nhamster\nhamster\n\nq\n", status=1)
+    table.write_text(table.read_text() + "new pet,0.1,0.2,cat\n")
+    command = ("certify", "pets.csv", "--label", "kind")
+    assert "has changed" in call(*command, status=2).err
+    found = call(*command, "--accept-changes", "--json", "-", typed="\nq\n", status=1).json
+    assert (found["n_rows"], found["n_asked"], found["n_mistakes"]) == (81, 1, 1)
 
 
 def test_classes_outlive_a_change_of_the_data(call: Any, table: Path) -> None:

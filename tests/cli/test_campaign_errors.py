@@ -93,7 +93,7 @@ def test_arrays_that_are_no_numbers(call: Any, table: Path) -> None:
     for bad in (np.nan, np.inf):
         X[7, 1] = bad
         np.save("X.npy", X)
-        assert "NaN or infinite" in call("label", "--terminal", "X.npy", status=2).err
+        assert "NaN or infinity" in call("label", "--terminal", "X.npy", status=2).err
         assert not Path("X.bela").exists()
 
 

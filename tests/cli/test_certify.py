@@ -17,8 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
+from bela.campaign import SETTINGS, open_campaign, read_settings
 from bela.cli import app, main
-from bela.cli._rows import Rows
+from bela.cli._auditing import read_answers
+from bela.data import open_table
+from bela.storage import SQLiteJournal
 
 RUN = CliRunner()
 
@@ -84,7 +87,7 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def test_certified_in_plain_words(data: Path) -> None:
     """Status 0, one sentence that says it all, the file as it is and corrected, the mistakes, and no other files."""
-    result = certify(data, "--truth", "truth", "--target", "0.95", "--seed", 3)
+    result = certify(data, "--truth", "truth", "--target", "0.95", "--seed", 5)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0].startswith("Certified: at least 95 % of the 400 labels are right (confidence 95 %), after ")
@@ -101,7 +104,7 @@ def test_certified_in_plain_words(data: Path) -> None:
 def test_refuted_and_undecided(tmp_path: Path) -> None:
     """Status 1 for labels that miss the target, and for a budget that was too small to tell."""
     data = write(tmp_path / "bad.csv", make_rows(every=10))
-    result = certify(data, "--truth", "truth", "--seed", 2)
+    result = certify(data, "--truth", "truth", "--seed", 4)
     assert result.exit_code == 1
     assert result.stdout.startswith("Refuted: fewer than 95 % of the 400 labels are right (confidence 95 %), after ")
     assert "more: --mistakes FILE.csv writes them all" in result.stdout
@@ -113,13 +116,13 @@ def test_refuted_and_undecided(tmp_path: Path) -> None:
 
 def test_json_and_mistakes(data: Path, tmp_path: Path) -> None:
     """The JSON has the fields of the contract; the mistakes are written with their rows and right labels."""
-    found = outcome(data, "--truth", "truth", "--seed", 3, "--mistakes", tmp_path / "mistakes.csv")
+    found = outcome(data, "--truth", "truth", "--seed", 5, "--mistakes", tmp_path / "mistakes.csv")
     assert found["n_mistakes"] > 1
     assert list(found) == [
         "verdict", "target", "n_rows", "n_asked", "n_mistakes", "n_skipped", "certificate", "corrected", "upper",
         "seed", "mistakes",
     ]  # fmt: skip
-    assert found["certificate"]["kind"] == "anytime"
+    assert found["certificate"]["guarantee"] == "anytime"
     assert 0.95 <= found["certificate"]["lower"] <= 1 - 5 / 400 <= found["upper"]
     assert found["corrected"]["lower"] == pytest.approx(found["certificate"]["lower"] + found["n_mistakes"] / 400)
     with (tmp_path / "mistakes.csv").open(newline="", encoding="utf-8") as file:
@@ -136,9 +139,7 @@ def test_every_kind_of_file_is_the_same_data(data: Path, tmp_path: Path, ending:
     other = write(tmp_path / f"pets.{ending}", make_rows())
     assert outcome(other, "--truth", "truth") == outcome(data, "--truth", "truth")
     for path in (data, other):
-        rows = Rows(path, ["kind"])
-        assert [rows[i] for i in range(rows.n_rows)] == make_rows()
-        assert rows.values["kind"] == [row["kind"] for row in make_rows()]
+        assert list(open_table(path).iter_records()) == make_rows()
 
 
 def test_labels_are_compared_as_text(tmp_path: Path) -> None:
@@ -162,9 +163,23 @@ def test_scores_change_the_draws_only(data: Path) -> None:
 # --------------------------------------------------------------------------------------------- a person answers
 
 
-def log_of(data: Path) -> list[dict[str, Any]]:
-    path = data.with_name(f"{data.name}.certify.jsonl")
-    return [json.loads(line) for line in path.read_text().splitlines()]
+def folder_of(data: Path) -> Path:
+    return data.with_name(f"{data.stem}.certify.bela")
+
+
+def said_in(data: Path) -> list[tuple[int | None, Any]]:
+    """Return what the journal of an audit says was answered: the row, and the label, or what was done instead."""
+    journal = SQLiteJournal(folder_of(data) / "journal.sqlite", read_only=True)
+    rows: list[int] = []
+    found: list[tuple[int | None, Any]] = []
+    for entry in journal.events():
+        if entry.kind == "asked":
+            rows += [row for row, *_ in entry.data["questions"]]
+        elif entry.kind not in ("began", "class added"):
+            row = rows[entry.data["question"]] if "question" in entry.data else None
+            found.append((row, entry.data.get("label", None if entry.kind == "rejected" else entry.kind)))
+    journal.close()
+    return found
 
 
 def test_a_whole_session(data: Path) -> None:
@@ -174,10 +189,10 @@ def test_a_whole_session(data: Path) -> None:
     assert result.exit_code == 1
     assert "No label of this file is dgo: type it again" in result.stdout
     assert result.stdout.count("right? ") == len(typed)
-    about, *events = log_of(data)
-    assert (about["n_rows"], about["label"], about["seed"]) == (400, "kind", 0)
-    assert [event.get("is", next(iter(event))) for event in events] == [
-        "cat", "cat", None, "dog", "cat", "skip", "undo", "cat", "bird"
+    settings = read_settings(folder_of(data) / SETTINGS)
+    assert (settings.n_rows, settings.prediction, settings.seed) == (400, "kind", 0)
+    assert [answer for _, answer in said_in(data)] == [
+        "cat", "cat", None, "dog", "cat", "skipped", "undone", "cat", "bird"
     ]  # fmt: skip
     assert "after 7 answers, 3 mistakes found" in result.stdout
     assert "Of 1 mistake nobody said what would be right." in result.stdout
@@ -187,7 +202,8 @@ def test_a_whole_session(data: Path) -> None:
 def test_the_row_is_shown(data: Path) -> None:
     """The question shows the other columns, the label, and where the audit stands."""
     result = certify(data, typed="\n\n\nq\n")
-    row = log_of(data)[2]["row"]
+    row = said_in(data)[1][0]
+    assert row is not None
     shown = result.stdout.split("right? ")[1]
     assert "1 answer, 0 mistakes, at least " in shown
     assert f" % right, target 95 % (row {row})" in shown
@@ -208,11 +224,13 @@ def test_classes_named_like_keys(tmp_path: Path) -> None:
     """Where y and n are classes, they are answers, and the keys need a slash."""
     rows = [{"kind": "yn"[i % 2]} for i in range(50)]
     data = write(tmp_path / "binary.csv", rows)
-    result = certify(data, typed="y\nn\n/n\n/s\n/u\n\n/q\n")
+    result = certify(data, "--target", "0.2", typed="y\nn\n/n\n/s\n/u\n\n/q\n")
     assert "/n: it is wrong" in result.stdout
-    events = log_of(data)[1:]
-    assert [event.get("is", next(iter(event))) for event in events[:5]] == ["y", "n", None, "skip", "undo"]
-    assert events[5]["is"] == rows[events[5]["row"]]["kind"]
+    events = said_in(data)
+    assert [answer for _, answer in events[:5]] == ["y", "n", None, "skipped", "undone"]
+    row, answer = events[5]
+    assert row is not None
+    assert answer == rows[row]["kind"]
 
 
 SCRIPT = ["", "", "dog", "", "s", "", "n", "", "", "u", "", "", "cat", "", ""]
@@ -250,12 +268,12 @@ def test_skipped_rows_can_be_answered_later(tmp_path: Path) -> None:
 
 
 def test_a_higher_target_goes_on_with_the_same_answers(data: Path) -> None:
-    """Answers for one target count for the next; the bound stays what it was."""
+    """Answers for one target count for the next; the bound stays what it was, target and budget are remembered."""
     first = outcome(data, "--target", "0.8", typed="\n" * 400)
     assert first["verdict"] == "certified"
     second = outcome(data, "--target", "0.9", "--budget", first["n_asked"], typed="")
     assert (second["verdict"], second["certificate"]) == ("undecided", first["certificate"])
-    assert outcome(data, "--target", "0.9", typed="\n" * 400)["verdict"] == "certified"
+    assert outcome(data, "--budget", 400, typed="\n" * 400)["verdict"] == "certified"
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
@@ -263,6 +281,7 @@ def test_a_higher_target_goes_on_with_the_same_answers(data: Path) -> None:
 def test_no_answer_is_lost_to_a_kill(tmp_path: Path, options: tuple[str, ...]) -> None:
     """Killed as soon as the next question is there, the command has every answer before it; the next run goes on."""
     data, whole = (write(tmp_path / name, make_rows()) for name in ("pets.csv", "whole.csv"))
+    options = ("--target", "0.5", *options)
     command = [sys.executable, "-m", "bela", "certify", str(data), "--label", "kind", *options]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert process.stdin is not None
@@ -274,7 +293,7 @@ def test_no_answer_is_lost_to_a_kill(tmp_path: Path, options: tuple[str, ...]) -
         wait_for(process.stdout, 1)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    assert [event["is"] for event in log_of(data)[1:] if "answer" in event][1:3] == ["dog", None]
+    assert [answer for _, answer in said_in(data)][1:3] == ["dog", None]
     rest = "\n" * 60 + "q\n"
     uninterrupted = outcome(whole, *options, typed="".join(f"{answer}\n" for answer in answers) + rest)
     assert outcome(data, *options, typed=rest) == uninterrupted
@@ -289,86 +308,147 @@ def wait_for(stream: Any, n_prompts: int) -> None:
         seen += byte
 
 
-@pytest.mark.parametrize("options", [(), ("--score", "score")], ids=["uniform", "scores"])
-def test_a_file_of_answers_cut_anywhere(tmp_path: Path, options: tuple[str, ...]) -> None:
-    """However much of its last lines a crash has eaten, the file is taken up from the last answer that is whole."""
-    data = write(tmp_path / "pets.csv", make_rows())
-    outcome(data, *options, typed="\n\n\nq\n")
-    path = data.with_name("pets.csv.certify.jsonl")
-    whole = path.read_bytes()
-    start = whole.index(b"\n") + 1
-    for end in [*range(start, len(whole), 17), len(whole) - 1, len(whole)]:
-        path.write_bytes(whole[:end])
-        found = outcome(data, *options, typed="")
-        n_whole = (
-            whole[:end].count(b'"is"')
-            if whole[:end].endswith(b"}")
-            else whole[:end].rpartition(b"\n")[0].count(b'"is"')
-        )
-        assert found["n_asked"] == n_whole
-        assert path.read_bytes().startswith(whole[: whole[:end].rfind(b"\n") + 1])
-        assert path.read_bytes().endswith(b"\n")
+# ---------------------------------------------------------------------------------- a campaign like any other
+
+
+def test_an_audit_is_a_campaign(call: Any, data: Path) -> None:
+    """Its folder is found by the data, and has status, undo, report, export and verify; the labels are corrected."""
+    certify(data, typed="\nbird\nbird\nn\nq\n")
+    rows = [row for row, _ in said_in(data)]
+    found = call("status", data, "--json").json
+    assert (found["campaign"], found["method"], found["n_asked"]) == (str(folder_of(data)), "audit", 3)
+    assert "was said to be wrong" in call("undo", data).out
+    out = data.with_name("out.csv")
+    call("export", data, "--to", out)
+    assert open_table(out).record(rows[1])["label"] == "bird"
+    assert "Yes." in call("verify", data, "--export", out).out
+    certify(data, typed="\nq\n")
+    assert said_in(data)[3:] == [(None, "undone"), (rows[2], make_rows()[rows[2]]["kind"])]
+    said = call("label", "--terminal", folder_of(data), typed="\nq\n")
+    assert "right? " in said.out
+    assert "4 answers" in said.out
+    assert call("certify", folder_of(data), "--json", "-", typed="q\n", status=1).json["n_asked"] == 4
+
+
+def test_beside_a_campaign_that_labels(call: Any, data: Path) -> None:
+    """Labels are audited whether or not their data are being labelled, each in a folder of its own."""
+    call("run", data, "--truth", "truth", "--hide", "kind", "--method", "random", "--budget", 3)
+    certify(data, typed="\nq\n")
+    assert call("status", data, "--json").json["method"] == "random"
+    assert call("status", folder_of(data), "--json").json["n_asked"] == 1
+
+
+def test_a_column_answers_in_a_folder(call: Any, data: Path) -> None:
+    """With --campaign the answers of a column are kept as well, and the outcome is on record."""
+    folder = data.with_name("kept.bela")
+    found = outcome(data, "--truth", "truth", "--campaign", folder)
+    assert found["verdict"] == "certified"
+    assert outcome(data, "--truth", "truth", "--campaign", folder) == found
+    assert call("status", folder, "--json").json["stop_reason"] == "target"
+
+
+# ------------------------------------------------------------------------------------------------ known answers
+
+
+def test_known_answers_are_not_asked(data: Path, tmp_path: Path) -> None:
+    """Rows of a file of answers are answered by it when they are drawn, the others by whoever sits there."""
+    file = tmp_path / "known.jsonl"
+    answers = [{"row": row, "is": None if row % 7 == 0 else "cat"} for row in range(400) if row % 4]
+    file.write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    result = certify(data, "--answers", file, "--target", "0.5", "--json", tmp_path / "out.json", typed="\n" * 400)
+    found = json.loads((tmp_path / "out.json").read_text())
+    n_asked = result.stdout.count("right? ")
+    assert 0 < n_asked < found["n_asked"] / 2
+    said = said_in(data)
+    assert sum(row % 4 == 0 for row, _ in said if row is not None) == n_asked
+    assert all(answer is None for row, answer in said if row is not None and row % 4 and row % 7 == 0)
+
+
+def test_known_answers_are_for_the_terminal(capsys: pytest.CaptureFixture[str], data: Path, tmp_path: Path) -> None:
+    """The page would ask for them all the same, so they are refused there rather than left out in silence."""
+    file = tmp_path / "known.jsonl"
+    file.write_text('{"row": 3, "is": "cat"}\n')
+    assert "for the terminal" in fails(capsys, "certify", data, "--label", "kind", "--answers", file, "--page")
+
+
+def test_a_file_of_answers_of_an_earlier_version(data: Path, tmp_path: Path) -> None:
+    """The answers of such a file are known; what was taken back or skipped in it is not."""
+    lines = [
+        {"bela": "certify", "version": 1, "file": "pets.csv", "seed": 0},
+        {"draw": 0, "row": 3, "weights": [1.0]}, {"answer": 0, "row": 3, "is": "cat"},
+        {"answer": 1, "row": 4, "is": "dog"}, {"undo": 1}, {"answer": 1, "row": 4, "is": None},
+        {"answer": 2, "row": 5, "is": "cat"}, {"undo": 2}, {"skip": 3, "row": 6},
+    ]  # fmt: skip
+    file = tmp_path / "pets.csv.certify.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert read_answers(file) == {3: "cat", 4: None}
+    certify(data, "--answers", file, typed="q\n")
+    assert file.read_text().count("\n") == len(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Dear diary\n", "no answer in line 1"),
+        ('{"a": 1}\n', "not a file of answers"),
+        ('{"row": 1, "is": "cat"}\n[]\n', "no answer in line 2"),
+        ('{"row": 1, "is": "cat"}\n{"is": "cat"}\n', "line 2"),
+        ('{"row": "1", "is": "cat"}\n', "line 1"),
+        ('{"row": 1, "is": [2]}\n', "line 1"),
+    ],
+)
+def test_a_file_that_has_no_answers(
+    capsys: pytest.CaptureFixture[str], data: Path, tmp_path: Path, text: str, says: str
+) -> None:
+    """A file or a line that is none is named, and nothing is begun."""
+    notes = tmp_path / "notes.txt"
+    notes.write_text(text)
+    assert says in fails(capsys, "certify", data, "--label", "kind", "--answers", notes)
+    assert not folder_of(data).exists()
 
 
 # -------------------------------------------------------------------------------------------------- bad input
 
 
-def test_answers_about_something_else(capsys: pytest.CaptureFixture[str], data: Path, tmp_path: Path) -> None:
-    """A changed file, other options or no file of answers: refused in one sentence, and nothing is overwritten."""
+def test_an_audit_of_something_else(capsys: pytest.CaptureFixture[str], data: Path) -> None:
+    """A changed file or other options are refused in one sentence, and nothing is lost."""
     certify(data, typed="\n\nq\n")
-    path = data.with_name("pets.csv.certify.jsonl")
-    before = path.read_bytes()
+    before = said_in(data)
     command = ("certify", data, "--label", "kind")
-    assert "begun with the seed 0" in fails(capsys, *command, "--seed", 1)
-    assert "begun at confidence 0.95" in fails(capsys, *command, "--confidence", 0.9)
-    assert "begun for the score column None" in fails(capsys, *command, "--score", "score")
-    assert "begun for the label column 'kind'" in fails(capsys, "certify", data, "--label", "truth")
-    write(data, make_rows(401))
-    assert "the file was changed since" in fails(capsys, *command)
-    assert path.read_bytes() == before
-    notes = tmp_path / "notes.txt"
-    for text, says in (
-        ("Dear diary\n", "no answer in line 1"),
-        ('{"a": 1}\n', "no file of answers"),
-        ('{"bela": "certify", "version": 99}\n', "newer version"),
+    for option, value, was in (
+        ("--seed", 1, "with 0"),
+        ("--confidence", 0.9, "with 0.95"),
+        ("--score", "score", "without it"),
+        ("--label", "truth", "with kind"),
     ):
-        notes.write_text(text)
-        assert says in fails(capsys, *command, "--answers", notes)
-        assert notes.read_text() == text
+        line = fails(capsys, *command, option, value)
+        assert f"{option} {value} contradicts" in line
+        assert f"begun {was}" in line
+    write(data, make_rows(401))
+    assert "has changed since" in fails(capsys, *command)
+    assert said_in(data) == before
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ('{"answer": 7, "row": 3, "is": "cat"}', "question 7 is not about row 3"),
-        ('{"answer": 0, "row": -1, "is": "cat"}', "is row"),
-        ('{"answer": 0}', "line 2"),
-        ('{"undo": 0}', "nothing to undo"),
-        ('{"draw": 5, "row": 0, "weights": []}', "draw 5"),
-        ("[]", "no answer in line 2"),
-    ],
-)
-def test_answers_that_were_changed(capsys: pytest.CaptureFixture[str], data: Path, line: str, says: str) -> None:
-    """A line that does not fit is named."""
-    certify(data, typed="q\n")
-    path = data.with_name("pets.csv.certify.jsonl")
-    path.write_text(path.read_text() + line + "\n")
-    assert says in fails(capsys, "certify", data, "--label", "kind")
+def test_what_labels_is_not_an_audit(call: Any, data: Path) -> None:
+    """The folder of a campaign that labels is refused, and so are known answers where nobody is asked."""
+    call("run", data, "--truth", "truth", "--hide", "kind", "--method", "random", "--budget", 3)
+    assert "audits nothing" in call("certify", data.with_name("pets.bela"), status=2).err
+    command = ("certify", data, "--label", "kind", "--answers", data)
+    assert "--answers is for" in call(*command, "--truth", "truth", status=2).err
+    assert "--answers is for" in call(*command, "--page", status=2).err
 
 
 def test_two_at_once(capsys: pytest.CaptureFixture[str], data: Path) -> None:
-    """The file of answers belongs to one audit at a time."""
-    fcntl = pytest.importorskip("fcntl")
+    """One person answers at a time."""
     certify(data, typed="q\n")
-    with data.with_name("pets.csv.certify.jsonl").open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        assert "in use" in fails(capsys, "certify", data, "--label", "kind")
+    with open_campaign(folder_of(data)):
+        assert "open elsewhere" in fails(capsys, "certify", data, "--label", "kind")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--label", "colour"], "no column 'colour': it has text, kind, score, truth"),
+        (["--label", "colour"], "no column 'colour': there are text, kind, score, truth"),
         (["--truth", "colour"], "no column 'colour'"),
         (["--truth", "kind"], "different columns"),
         (["--score", "text"], "where a number is needed"),
@@ -380,7 +460,7 @@ def test_two_at_once(capsys: pytest.CaptureFixture[str], data: Path) -> None:
         (["--seed", "-3"], "seed"),
         (["--json", "no/such/folder/out.json"], "folder"),
         (["--mistakes", "no/such/folder/out.csv"], "folder"),
-        (["--answers", "no/such/folder/out.jsonl"], "folder"),
+        (["--answers", "no/such/folder/out.jsonl"], "No such file"),
     ],
 )
 def test_a_bad_option(capsys: pytest.CaptureFixture[str], data: Path, options: list[str], says: str) -> None:

@@ -66,7 +66,7 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 # ------------------------------------------------------------------------------------------------ the contract
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name in METHODS.names if name != "audit"])  # which labels nothing
 def test_the_json_of_simulate(method: str, files: Path) -> None:
     """OUT has the fields of the contract, plain numbers, and a trajectory that agrees with its end."""
     out = simulate(files / "X.npy", "--truth", files / "y.npy", "--method", method, "--budget", 80, "--seed", 1)
@@ -77,7 +77,7 @@ def test_the_json_of_simulate(method: str, files: Path) -> None:
     assert (out["method"], out["n_rows"], out["n_classes"]) == (method, 120, 2)
     assert out["n_asked"] == 80
     assert out["stop_reason"] == "budget"
-    assert set(out["certificate"]) == {"lower", "confidence", "kind"}
+    assert set(out["certificate"]) == {"lower", "confidence", "guarantee"}
     assert 0 <= out["certificate"]["lower"] <= 1
     assert out["seconds"] > 0
     assert sys.platform == "win32" or 20 < out["peak_rss_mb"] < 20_000
@@ -98,6 +98,14 @@ def test_simulate_stops_at_the_target(files: Path) -> None:
     assert all(point["lower"] < 0.7 for point in out["trajectory"][:-1])
 
 
+def test_simulate_stops_without_telling(files: Path) -> None:
+    """--stop-after ends a simulation there; its points are those that a longer one has."""
+    arguments = files / "X.npy", "--truth", files / "y.npy", "--method", "bela-paper"
+    out = simulate(*arguments, "--stop-after", 30)
+    assert (out["n_asked"], out["stop_reason"]) == (30, "stopped")
+    assert out["trajectory"] == simulate(*arguments, "--budget", 60)["trajectory"][: len(out["trajectory"])]
+
+
 @pytest.mark.parametrize(
     ("data", "truth"),
     [
@@ -113,7 +121,7 @@ def test_simulate_stops_at_the_target(files: Path) -> None:
 )
 def test_every_kind_of_file_is_the_same_data(files: Path, data: str, truth: str) -> None:
     """The same rows give the same outcome, whatever file they come from and whatever their labels are called."""
-    options = ("--budget", 60, "--seed", 3, "--method", "bela-paper")
+    options = ("--budget", 60, "--seed", 3, "--method", "bela-paper", "--features", "raw")
     expected = simulate(files / "X.npy", "--truth", files / "y.npy", *options)
     given = files / truth if truth.endswith(".npy") else truth
     found = simulate(files / data, "--truth", given, *options)
@@ -148,7 +156,7 @@ def test_the_demo_ends_with_a_chart_and_a_summary(tmp_path: Path) -> None:
     """`bela demo` needs nothing, says in plain words what came of it, and leaves a chart."""
     result = RUN.invoke(app, ["demo", "--out", str(tmp_path), "--target", "0.5", "--seed", "1"])
     assert result.exit_code == 0, result.output
-    for words in ("1,797", "answers", "in truth", "digits.png"):
+    for words in ("1,797", "answers", "In truth", "digits.png"):
         assert words in result.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["digits.png", "digits.svg"]
 
@@ -245,16 +253,13 @@ def test_bad_arrays(capsys: pytest.CaptureFixture[str], tmp_path: Path, X: Any, 
         ("empty.csv", "", "empty"),
         ("head.csv", "a,kind\n", "no rows"),
         ("short.csv", "a,b,kind\n1,2,x\n3\n", "line 3"),
-        ("words.csv", "a,kind\n1,x\nlots,y\n", "'lots'"),
         ("hole.csv", "a,kind\n1,x\n2,\n", "no label"),
         ("twice.csv", "a,a,kind\n1,2,x\n", "twice"),
-        ("alone.csv", "kind\nx\n", "nothing to tell rows apart"),
+        ("alone.csv", "kind\nx\n", "nothing tells the rows apart"),
         ("other.csv", "a,b\n1,2\n", "it has a, b"),
         ("cut.jsonl", '{"a": 1, "kind": "x"}\n{"a": 2, "ki', "line 2"),
         ("list.jsonl", "[1, 2]\n", "line 1"),
-        ("fields.jsonl", '{"a": 1, "kind": "x"}\n{"b": 1, "kind": "x"}\n', "NaN"),
         ("mixed.jsonl", '{"a": 1, "kind": "x"}\n{"a": 2, "kind": 7}\n', "mixed types"),
-        ("null.jsonl", '{"a": null, "kind": "x"}\n{"a": 2, "kind": "y"}\n', "NaN"),
         ("cut.npy", "\x93NUMPY", "cut short"),
         ("cut.npz", "PK\x03\x04", "cut short"),
         ("notes.docx", "Dear reader", "ends in none of"),
@@ -270,6 +275,40 @@ def test_bad_files(
     truth = tmp_path / "y.npy" if path.suffix == ".npy" else "kind"
     _save(tmp_path / "y.npy", [0, 1])
     assert says in fails(capsys, "simulate", path, "--truth", truth)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("words.csv", "a,kind\n1,x\nlots,y\nlots,x\n", "column 'a' is of kind"),
+        ("fields.jsonl", '{"a": 1, "kind": "x"}\n{"b": 1, "kind": "x"}\n', "NaN"),
+        ("null.jsonl", '{"a": null, "kind": "x"}\n{"a": 2, "kind": "y"}\n', "NaN"),
+    ],
+)
+def test_raw_features_are_numbers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, content: str, says: str
+) -> None:
+    """What is no number, or missing, can be compared otherwise, but not raw."""
+    (tmp_path / name).write_text(content)
+    assert says in fails(capsys, "simulate", tmp_path / name, "--truth", "kind", "--features", "raw")
+    assert simulate(tmp_path / name, "--truth", "kind")["accuracy"] == 1
+    assert "no features 'rw'" in fails(capsys, "simulate", tmp_path / name, "--truth", "kind", "--features", "rw")
+
+
+def test_texts_are_simulated(tmp_path: Path) -> None:
+    """A table of texts with an index and semicolons needs nothing but the name of its column; that is no feature."""
+    lines = [f"{i};{'good fine' if i % 2 else 'bad poor'} film {i % 7}; {'yes' if i % 2 else 'no'}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join([";text;label", *lines]))
+    result = RUN.invoke(app, ["simulate", str(tmp_path / "t.csv"), "--truth", "label", "--stop-after", "30"])
+    assert result.exit_code == 0, result.output
+    assert "Note: the columns of t.csv are separated by semicolons." in result.stderr
+    assert "'Unnamed: 0' is an index" in result.stderr
+    assert "spaces around 60 labels" in result.stderr
+    np.save(tmp_path / "x.npy", np.arange(120.0).reshape(60, 2))
+    raw = simulate(tmp_path / "t.csv", "--truth", "label", "--features", tmp_path / "x.npy", "--stop-after", 20)
+    y = tmp_path / "y.npy"
+    np.save(y, ["yes" if i % 2 else "no" for i in range(60)])
+    assert raw["trajectory"] == simulate(tmp_path / "x.npy", "--truth", y, "--stop-after", 20)["trajectory"]
 
 
 def test_missing_things(capsys: pytest.CaptureFixture[str], files: Path) -> None:

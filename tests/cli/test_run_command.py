@@ -146,7 +146,7 @@ def test_a_function_that_fails_loses_nothing(call: Any, functions: Path) -> None
     rows = []
     for name in ("pets.bela", "other.bela"):
         with open_campaign(Path(name), read_only=True) as stored:
-            rows.append({row: stored.campaign.answer(row) for row in range(80)})
+            rows.append({row: stored.campaign.book.label(row) for row in range(80)})
     assert rows[0] == rows[1]
 
 
@@ -248,10 +248,26 @@ def test_a_column_with_gaps(call: Any, table: Path) -> None:
 # ------------------------------------------------------------------------------------------------- who answers?
 
 
+def test_an_oracle_by_its_name(call: Any, functions: Path) -> None:
+    """NAME=ARGUMENT is the same as the option of its own that an oracle may have."""
+    for number, options in enumerate([("--truth", "kind"), ("--oracle", "truth=kind")]):
+        folder = f"{number}.bela"
+        call("run", "pets.csv", *options, "--campaign", folder, "--budget", 10, *PAPER)
+    found = [call("status", f"{number}.bela", "--json").json for number in (0, 1)]
+    assert found[0]["certificate"] == found[1]["certificate"]
+    by_name = ("--oracle", "function=answering:answer", "--campaign", "2.bela")
+    named = call("run", "pets.csv", *by_name, "--budget", 9, *PAPER)
+    assert "9" in named.out
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         ((), "nobody answers"),
+        (("--truth", ""), "nobody answers"),
+        (("--oracle", "truth"), "nobody answers"),
+        (("--oracle", "truth=kind", "--oracle-cmd", "cat"), "exclude each other"),
+        (("--oracle", "command=no-such-program"), "no program 'no-such-program'"),
         (("--truth", "kind", "--oracle", "answering:answer"), "exclude each other"),
         (("--truth", "sort"), "no column 'sort'"),
         (("--truth", "kind", "--label", "kind"), "different columns"),

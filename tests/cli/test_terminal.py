@@ -22,8 +22,19 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from bela.campaign import Campaign
-from bela.cli._class_keys import ClassKeys
-from bela.cli._keyboard import BACKSPACE, ENTER, ESCAPE, OTHER, TAB, LineKeyboard, TerminalKeyboard, open_keyboard
+from bela.cli._keyboard import (
+    BACKSPACE,
+    ENTER,
+    ESCAPE,
+    OTHER,
+    TAB,
+    ClassKeys,
+    ConsoleKeyboard,
+    Keyboard,
+    LineKeyboard,
+    TerminalKeyboard,
+    open_keyboard,
+)
 from bela.cli._showing import escape, record_lines
 from bela.cli._terminal import TerminalLabeller, describe, label_in_terminal
 from bela.errors import LabelError
@@ -179,19 +190,16 @@ def test_a_class_of_another_kind(lines: Callable[[str], None]) -> None:
     lines("+seven\n+7\n7\nq\n")
     labeller, shown = make(classes=[3, 4])
     assert play(Campaign(X, classes=[3, 4]), labeller) == [("tell", 0, 7), ("tell", 1, 7)]
-    assert "seven is no whole number, as the other classes are." in shown.getvalue()
+    assert "'seven' is not a whole number, as the other labels are." in shown.getvalue()
 
 
-class Person:
+class Person(Keyboard):
     """Somebody who sees the rows, and types as it was agreed at the end."""
 
     single = False
 
     def __init__(self, shown: io.StringIO, at_the_end: list[str]) -> None:
         self.shown, self.at_the_end = shown, at_the_end
-
-    def __enter__(self) -> Person:
-        return self
 
     def __exit__(self, *_: object) -> None:
         pass
@@ -206,7 +214,7 @@ class Person:
 def session(campaign: Campaign, at_the_end: list[str]) -> str:
     """Let a person answer a whole campaign, and return what was shown."""
     labeller, shown = make(classes=["left", "right"])
-    labeller._keyboard = Person(shown, at_the_end)
+    labeller.keyboard = Person(shown, at_the_end)
     label_in_terminal(campaign, labeller)
     return shown.getvalue()
 
@@ -218,22 +226,22 @@ def test_the_target_is_reached() -> None:
     assert campaign.stop_reason is StopReason.TARGET
     n_asked = campaign.n_asked
     assert n_asked < N_ROWS
-    assert text.count("The target is reached: at least ") == 1
-    assert f"of the labels are right (confidence 95 %), after {n_asked} answers." in text
+    assert text.count("The target is reached") == 1
+    assert f"The target is reached after {n_asked} answers. {campaign.certificate.claim}" in text
     assert "g: go on for a higher share.  u: take the last answer back.  Enter: stop here." in text
     text = session(campaign, ["u", "q"])  # the last answer is taken back, given again, and the target is reached again
     assert text.count("The target is reached") == 2
     assert campaign.n_asked == n_asked
     text = session(campaign, ["g", "u", "q"])
     assert text.count("The target is reached") == 1
-    assert text.count("There is nothing left to ask: at least 100.00 %") == 2
+    assert len(re.findall(r"There is nothing left to ask after \d+ answers\. Certified: at least 100.00 %", text)) == 2
     assert campaign.n_asked == N_ROWS
 
 
 def test_the_budget_is_used_up() -> None:
     """The end of the budget is said, also beyond the target."""
     campaign = Campaign(X, budget=5)
-    assert "The budget of 5 answers is used up: at least" in session(campaign, [ENTER])
+    assert "The budget of 5 answers is used up. Certified: at least" in session(campaign, [ENTER])
     assert campaign.n_asked == 5
     campaign = Campaign(X, target=0.01, budget=4)
     text = session(campaign, ["g", "q"])
@@ -245,7 +253,7 @@ def test_the_budget_is_used_up() -> None:
 def test_where_it_stands() -> None:
     """One line has the answers, the certificate rounded down, the target, the forecast and the budget."""
     campaign = Campaign(X, target=0.95, budget=50)
-    assert describe(campaign).startswith("0 answers · certified 0.00 % · target 95 %")
+    assert describe(campaign).startswith("0 answers · certified 0.0 % · target 95 %")
     lines = []
     while campaign.stop_reason is None:
         [question] = campaign.ask()
@@ -405,9 +413,9 @@ def test_new_names() -> None:
         "Dog", "cat", "category", "x"
     )  # fmt: skip
     assert ClassKeys([3]).make("7") == 7
-    with pytest.raises(LabelError, match="seven is no whole number"):
+    with pytest.raises(LabelError, match="'seven' is not a whole number"):
         ClassKeys([3]).make("seven")
-    with pytest.raises(LabelError, match="true and false"):
+    with pytest.raises(LabelError, match="true or false"):
         ClassKeys([True]).make("maybe")
 
 
@@ -441,6 +449,21 @@ def test_a_terminal_that_is_gone() -> None:
         os.close(master)
         assert keyboard.read() is None
     os.close(slave)
+
+
+def test_a_windows_console(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same keys of a console: named ones, those that send two characters, an emoji in two halves, and the end."""
+    typed = ["a", " ", "é", "\ud83d", "\udc38", "\r", "\t", "\b", "\x1b", "\x00H", "\xe0H", "\x01", "\x04"]
+    monkeypatch.setattr("typer.getchar", lambda: typed.pop(0))
+    with ConsoleKeyboard() as keyboard:
+        found = [keyboard.read() for _ in range(len(typed) - 1)]
+    assert found == ["a", " ", "é", "🐸", ENTER, TAB, BACKSPACE, ESCAPE, OTHER, OTHER, OTHER, None]
+
+    def end() -> str:
+        raise EOFError
+
+    monkeypatch.setattr("typer.getchar", end)
+    assert ConsoleKeyboard().read() is None
 
 
 def test_no_terminal_no_keys(lines: Callable[[str], None]) -> None:

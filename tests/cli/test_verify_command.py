@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from bela.cli import main
+from bela.storage import FolderStore
 
 RUN = ("run", "pets.csv", "--truth", "kind", "--budget", "12")
 JOURNAL = Path("pets.bela/journal.sqlite")
@@ -158,11 +159,40 @@ def test_events_that_make_no_sense(call: Any, exported: Path) -> None:
 
 def test_other_questions_than_the_method_asks(call: Any, exported: Path) -> None:
     """Rows that the method would not have asked about: forged, or another machine; who could tell?"""
-    [first] = [data for _, _, kind, data in events()[:2] if kind == "asked"]
+    first = next(data for _, _, kind, data in events() if kind == "asked")
+    questions = [json.loads(data)["questions"] for _, _, kind, data in events() if kind == "asked"]
+    rows = {row for asked in questions for row, *_ in asked}
     asked = json.loads(first)
-    asked["questions"][0][0] = (asked["questions"][0][0] + 1) % 80
+    asked["questions"][0][0] = min(set(range(80)) - rows)
     forge([(seq, at, kind, json.dumps(asked) if data == first else data) for seq, at, kind, data in events()])
-    assert "cannot be made again" in call("verify", "pets.bela", status=2).err
+    said = call("verify", "pets.bela", status=2).err
+    assert "cannot be made again as it was recorded (event 2: of" in said
+    assert "1 would be about another row now" in said
+    assert "Yes." in call("verify", "pets.bela", "--quick").out
+
+
+def test_another_version_of_the_method(call: Any, exported: Path) -> None:
+    """What another version of the method decided is compared by its digests, and that is said."""
+    found = call("verify", "pets.bela", "--json").json
+    assert (found["decided"] > 2, found["compared"]) == (True, 0)
+    forge([(*rest, data.replace('"method_version":1', '"method_version":0')) for *rest, data in events()])
+    said = call("verify", "pets.bela")
+    assert "Another version of the method made" in said.out
+    found = call("verify", "pets.bela", "--json").json
+    assert (found["decided"] > 0, found["compared"] > 1) == (True, True)
+
+
+def test_a_revision_of_another_moment(call: Any, exported: Path) -> None:
+    """The arrays of a revision are what the journal says, or it is a no."""
+    [first, *_] = sorted(Path("pets.bela/revisions").rglob("revision-*"))
+    store = FolderStore(first.parent)
+    arrays = store.load(first.stem)
+    arrays[0] = arrays[0][::-1].copy()
+    store.save(first.stem, arrays)
+    for options in ((), ("--quick",)):
+        status, reasons = verdict(call, *options)
+        assert status == 1
+        assert "are not those that were recorded" in reasons
 
 
 def test_a_journal_of_a_newer_version(call: Any, exported: Path) -> None:
@@ -197,7 +227,7 @@ def test_bytes_flipped_anywhere_in_the_journal(call: Any, exported: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"bound": 0.99}, "bound: 0.99"),
+        ({"lower": 0.99}, "lower: 0.99"),
         ({"confidence": 0.99}, "confidence"),
         ({"seed": 7}, "seed: 7"),
         ({"labels_sha256": "0"}, "labels_sha256"),
@@ -249,7 +279,7 @@ def test_labels_that_were_changed(call: Any, exported: Path) -> None:
         (lambda: edit(versions={"bela": "9", "schema": 99}), "newer"),
         (lambda: Path("pets.csv").unlink(), "no file or folder"),
         (lambda: Path("pets.csv").write_text("name,kind\na,b\n"), "has changed"),
-        (lambda: Path("pets.bela/campaign.toml").write_text("version = 99"), "upgrade"),
+        (lambda: Path("pets.bela/campaign.toml").write_text("format = 99"), "upgrade"),
         (JOURNAL.unlink, "no journal"),
     ],
 )

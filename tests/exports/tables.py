@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bela.records import Certificate, Result, StopReason
+from bela.records import Certificate, Guarantee, Result, StopReason
 
 
-class TableRecords:
+class ArrowTable:
     """A table in memory, as records: nothing but the protocol."""
 
     def __init__(self, table: pa.Table, *, block: int = 7, fingerprint: str = "f00d") -> None:
@@ -59,15 +59,15 @@ def make_result(labels: Sequence[Any], *, known: Sequence[bool] | None = None, n
         classes=tuple(dict.fromkeys(labels)),
         n_asked=int(known.sum()),
         stop_reason=StopReason.TARGET,
-        certificate=Certificate(lower=0.9, confidence=0.95, kind="anytime", n_training=3, n_bounds=5),
+        certificate=Certificate(lower=0.9, confidence=0.95, guarantee=Guarantee.ANYTIME, n_training=3, n_bounds=5),
         method="bela",
         seed=1,
     )
 
 
-def some_rows(n: int, version: int = 0) -> tuple[TableRecords, Result]:
+def some_rows(n: int, version: int = 0) -> tuple[ArrowTable, Result]:
     """Enough rows to take a while, and labels that differ from version to version."""
     table = pa.table(
         {"text": [f'text {i} of some length, with a "quote"\nand a line' for i in range(n)], "x": range(n)}
     )
-    return TableRecords(table, block=1000), make_result([f"class {(i + version) % 5}" for i in range(n)])
+    return ArrowTable(table, block=1000), make_result([f"class {(i + version) % 5}" for i in range(n)])

@@ -30,7 +30,7 @@ def labelled(draw):
     name = draw(st.sampled_from(["text", "my text", "label", "row", "ünï", "$x"]))
     table = pa.table({name: draw(column), "x": pa.array(range(n)), "odd": pa.array([[i] for i in range(n)])})
     result = TABLES.make_result(draw(st.lists(labels, min_size=n, max_size=n)))
-    return TABLES.TableRecords(table, block=3), result
+    return TABLES.ArrowTable(table, block=3), result
 
 
 def exported(case, read):
@@ -104,7 +104,7 @@ def test_pictures_are_shown_as_such(tmp_path):
     table = pa.table({"size": [1, 2], "kind": ["cat", None], "path": ["a/1.png", "a/2.JPG"]})
     path = tmp_path / "out.json"
     export(
-        TABLES.TableRecords(table),
+        TABLES.ArrowTable(table),
         TABLES.make_result(["cat", "dog"]),
         path,
         format="label-studio",
@@ -123,7 +123,7 @@ def test_pictures_are_shown_as_such(tmp_path):
 
 def test_an_array_is_shown_by_its_rows(tmp_path):
     """Lists of numbers are left out: a task has the row's id, which is enough to put the labels back."""
-    records = TABLES.TableRecords(pa.table({"pixels": [[0, 1], [2, 3]]}))
+    records = TABLES.ArrowTable(pa.table({"pixels": [[0, 1], [2, 3]]}))
     path = export(records, TABLES.make_result([7, 8]), tmp_path / "o.json", format="label-studio", ids=["a", "b"])
     first, second = json.loads(path.read_text())
     assert (first["data"], second["data"]) == ({"row": "a"}, {"row": "b"})
@@ -132,7 +132,7 @@ def test_an_array_is_shown_by_its_rows(tmp_path):
 
 def test_a_label_that_no_xml_can_hold_is_refused(tmp_path):
     """A control character in a label is an error that names it, and nothing is written."""
-    records = TABLES.TableRecords(pa.table({"x": [1]}))
+    records = TABLES.ArrowTable(pa.table({"x": [1]}))
     with pytest.raises(LabelError, match=r"control character"):
         export(records, TABLES.make_result(["a\x01"]), tmp_path / "out.json", format="label-studio")
     assert list(tmp_path.iterdir()) == []

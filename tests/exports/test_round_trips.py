@@ -61,7 +61,7 @@ def labelled(draw):
         names=draw(names.filter(lambda chosen: not set(chosen) & set(OURS))),
     )
     labels = draw(st.lists(texts, min_size=n, max_size=n))
-    return TABLES.TableRecords(table, block=draw(st.integers(1, 12))), TABLES.make_result(labels)
+    return TABLES.ArrowTable(table, block=draw(st.integers(1, 12))), TABLES.make_result(labels)
 
 
 def with_ours(records, result):
@@ -229,7 +229,7 @@ def test_datasets_reads_the_folder_back_whole(case):
 
 @few
 @given(case=labelled())
-@example(case=(TABLES.TableRecords(pa.table({"x": [1, 2]})), TABLES.make_result(["one", "one"])))
+@example(case=(TABLES.ArrowTable(pa.table({"x": [1, 2]})), TABLES.make_result(["one", "one"])))
 def test_the_label_matrix_says_the_same_as_the_labels(case):
     """Each row has one vote, by its leaf or by its answer, and that is its label; nothing is pickled."""
 
@@ -266,13 +266,13 @@ def test_every_arrow_type_survives_where_the_format_has_it(tmp_path):
             "view": pa.array(["a", None, ""], pa.string_view()),
         }
     )
-    records, result = TABLES.TableRecords(table, block=2), TABLES.make_result([True, False, True])
+    records, result = TABLES.ArrowTable(table, block=2), TABLES.make_result([True, False, True])
     found = pyarrow.parquet.read_table(export(records, result, tmp_path / "out.parquet"))
     assert str(found.select(table.schema.names).to_pylist()) == str(table.to_pylist())
     assert found["label"].to_pylist() == [True, False, True]
     loaded = datasets.load_from_disk(str(export(records, result, tmp_path / "folder")))
     assert str(loaded.data.table.select(table.schema.names).to_pylist()) == str(table.to_pylist())
-    lines = export(TABLES.TableRecords(table.drop_columns(["float"])), result, tmp_path / "o.jsonl").read_text()
+    lines = export(TABLES.ArrowTable(table.drop_columns(["float"])), result, tmp_path / "o.jsonl").read_text()
     first = json.loads(lines.splitlines()[0])
     assert first["when"] == "1970-01-01 01:00:00.000000001+0100"
     assert (first["bytes"], first["list"], first["struct"]) == ("/wA=", [1.5], {"a": 1, "b": "x"})

@@ -14,7 +14,7 @@ import pytest
 from filelock import FileLock
 
 from bela.errors import DataError, ExportError
-from bela.exports import FORMATS, check_export, export, read_certificate
+from bela.exports import EXPORTS, check_export, export, read_certificate
 
 HERE = Path(__file__).parent
 TABLES = SimpleNamespace(**runpy.run_path(str(HERE / "tables.py")))
@@ -74,10 +74,10 @@ FULL_DISK = """
 import resource, runpy, sys
 from pathlib import Path
 from bela.errors import ExportError
-from bela.exports import FORMATS, export
+from bela.exports import EXPORTS, export
 records, result = runpy.run_path(sys.argv[1])["some_rows"](20_000)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
-for name in FORMATS:
+for name in EXPORTS:
     try:
         export(records, result, Path(sys.argv[2], "out"), format=name)
         print(name, "was written")
@@ -93,12 +93,12 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing(folder):
     run = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (run.returncode, run.stderr) == (0, "")
     lines = run.stdout.splitlines()
-    assert len(lines) == len(FORMATS)
+    assert len(lines) == len(EXPORTS.names)
     assert all("there is not enough room on the disk" in line for line in lines), lines
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", EXPORTS.names)
 def test_an_error_halfway_keeps_what_was_there(name, tmp_path):
     """Data that break off while they are read: an error, and the export from before as it was."""
     records, result = TABLES.some_rows(3000)

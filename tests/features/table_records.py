@@ -1,17 +1,19 @@
-"""Records over a table in memory, for tests: cut into blocks of any size."""
+"""Table over a table in memory, for tests: cut into blocks of any size."""
 
 import hashlib
 
 import numpy as np
 import pyarrow as pa
 
+import bela.data
 
-class TableRecords:
+
+class ArrowTable:
     """A pyarrow table, or columns by name, as records."""
 
     def __init__(self, table, *, root=None, block=1000):
         self.table = table if isinstance(table, pa.Table) else pa.table(table)
-        self.root, self.block = root, block
+        self.root, self.block, self.notices = root, block, ()
 
     @property
     def n_rows(self):
@@ -45,10 +47,6 @@ class TableRecords:
         return np.arange(self.n_rows, dtype=np.uint64)
 
 
-class ArrayRecords(TableRecords):
-    """An array as records, with `array` and `main`, and further columns by name."""
-
-    def __init__(self, array, *, more=None):
-        rows = [None] * array.shape[0] if array.ndim > 2 or hasattr(array, "tocsr") else list(np.asarray(array))
-        super().__init__({"features": rows, **(more or {})})
-        self.array, self.main = array, "features"
+def ArrayTable(array, *, more=None):  # noqa: N802 - it stands for the class
+    """An array as a table, and further columns by name."""
+    return bela.data.ArrayTable({"features": array, **(more or {})}, name="the array")

@@ -24,12 +24,12 @@ from bela.features import (
 from bela.protocols import Source
 
 RECORDS = runpy.run_path(str(Path(__file__).with_name("table_records.py")))
-TableRecords, ArrayRecords = RECORDS["TableRecords"], RECORDS["ArrayRecords"]
+ArrowTable, ArrayTable = RECORDS["ArrowTable"], RECORDS["ArrayTable"]
 TOPICS = ("ship sea wave sail port", "oven bread flour bake taste", "court judge law trial jury", "gene cell virus dna")
 
 
 def features(data, **options):
-    records = data if hasattr(data, "batches") else TableRecords(data)
+    records = data if hasattr(data, "batches") else ArrowTable(data)
     return compute_features(records, plan_features(records, **options))
 
 
@@ -81,7 +81,7 @@ def test_numbers_give_what_prepare_features_gives(load, form):
     X = load().data
     names = [f"c{i}" for i in range(X.shape[1])]
     if form == "array":
-        source = features(ArrayRecords(X))
+        source = features(ArrayTable(X))
     elif form == "lists":
         source = features({"vector": list(X)})
     else:
@@ -89,37 +89,42 @@ def test_numbers_give_what_prepare_features_gives(load, form):
             name: X[:, i] if form == "numbers" else list(map(repr, X[:, i].tolist())) for i, name in enumerate(names)
         }
         source = features(columns, kinds=dict.fromkeys(names, "number"))
-    prepared = prepare_features(X)
-    same(source.prepared.dense, prepared.dense, atol=2e-5)
-    same(source.prepared.linear, prepared.linear, atol=2e-5)
-    same(source.prepared.columns, prepared.columns, rtol=1e-6)
+    prepared, found = prepare_features(X), learner_features(source)
+    same(found.dense, prepared.dense, atol=2e-5)
+    same(found.linear, prepared.linear, atol=2e-5)
+    same(found.columns, prepared.columns, rtol=1e-6)
 
 
-def test_many_rows_and_columns_give_what_prepare_features_gives():
+def test_many_rows_and_columns_give_what_prepare_features_gives(tmp_path):
     """Also where scales come from a sample of rows, and columns are reduced to components."""
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(10_100, 5)) @ rng.normal(size=(5, 260)) + 0.1 * rng.normal(size=(10_100, 260))).astype("f4")
-    dense = prepare_features(X).dense
-    dense = dense / np.sqrt(np.mean((dense**2).sum(axis=1)))
-    same(features(ArrayRecords(X)).prepared.dense, dense, atol=1e-5)
+    table = ArrayTable(X)
+    kept = compute_features(table, plan_features(table), cache=tmp_path)
+    for source in (features(table), kept):
+        np.testing.assert_array_equal(learner_features(source).dense, prepare_features(X).dense)
 
 
-def test_arrays_of_images_have_image_features():
-    """Up to a factor that brings the mean squared norm to 1."""
-    images = load_digits().images
-    source = features(ArrayRecords(images))
-    found = image_features(images)
-    found /= np.sqrt(np.mean((found**2).sum(axis=1)))
-    same(source.prepared.dense, found, atol=1e-5)
-    assert source.prepared.linear is None
+def test_arrays_of_images_have_image_features(tmp_path):
+    """The same whether they are kept or not, and in whichever type; as raw numbers they are prepared as such."""
+    images = load_digits().images.astype(np.float32)
+    table = ArrayTable(images)
+    kept = compute_features(table, plan_features(table), cache=tmp_path)
+    np.save(tmp_path / "x.npy", images.astype(np.uint8))
+    mapped = ArrayTable(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    for source in (features(table), kept, features(mapped)):
+        np.testing.assert_array_equal(learner_features(source), image_features(images))
+        np.testing.assert_array_equal(source.take(np.arange(3)), images[:3].reshape(3, 64))
+    raw = compute_features(table, plan_features(table, features="raw"))
+    np.testing.assert_array_equal(learner_features(raw).dense, prepare_features(images.reshape(-1, 64)).dense)
 
 
 def test_sparse_arrays_are_prepared_as_they_are():
     """A sparse matrix keeps its form for linear models."""
     X = sparse.random(300, 500, 0.03, random_state=0, format="csr")
-    source = features(ArrayRecords(sparse.csr_array(X)))
+    source = features(ArrayTable(sparse.csr_array(X)))
     prepared = prepare_features(sparse.csr_array(X))
-    same(source.prepared.linear, prepared.linear, atol=1e-6)
+    same(learner_features(source).linear, prepared.linear, atol=1e-6)
     assert source.n_rows == 300
 
 
@@ -128,7 +133,7 @@ def test_the_layout_of_the_blocks_changes_nothing(block):
     """The same rows in blocks of any size give the same plan and features, to the last bit."""
     columns, _ = mixture(1500)
     table = pa.table(columns)
-    reference, other = TableRecords(table, block=1000), TableRecords(table, block=block)
+    reference, other = ArrowTable(table, block=1000), ArrowTable(table, block=block)
     plan = plan_features(reference)
     assert plan_features(other) == plan
     one, two = compute_features(reference, plan).prepared, compute_features(other, plan).prepared
@@ -142,9 +147,9 @@ def test_rows_keep_their_order_and_number():
     columns, _ = mixture(400)
     table = pa.table(columns)
     order = np.random.default_rng(1).permutation(400)
-    plan = plan_features(TableRecords(table))
-    straight = compute_features(TableRecords(table), plan)
-    shuffled = compute_features(TableRecords(table.take(pa.array(order))), plan)
+    plan = plan_features(ArrowTable(table))
+    straight = compute_features(ArrowTable(table), plan)
+    shuffled = compute_features(ArrowTable(table.take(pa.array(order))), plan)
     assert straight.n_rows == shuffled.n_rows == 400
     gram = [
         (s.prepared.linear @ s.prepared.linear.T).toarray() for s in (straight, shuffled)
@@ -229,7 +234,7 @@ def test_short_names_are_compared_by_letters():
 @pytest.mark.parametrize("texts", [["", "", ""], ["one two three four"], ["a b c", "d e f"], [None, "x y z", None]])
 def test_texts_without_common_words_stay_finite(texts):
     """Nothing to count gives features all the same."""
-    source = compute_features(TableRecords({"text": texts}), FeaturePlan(columns={"text": "text"}))
+    source = compute_features(ArrowTable({"text": texts}), FeaturePlan(columns={"text": "text"}))
     assert np.isfinite(source.prepared.dense).all()
     assert source.n_rows == len(texts)
 
@@ -264,12 +269,12 @@ def test_nothing_to_tell_rows_apart_by():
 def test_a_plan_for_other_data():
     """A column that is not there gets one sentence."""
     with pytest.raises(DataError, match="'y'"):
-        compute_features(TableRecords({"x": [1.0, 2.0]}), FeaturePlan(columns={"y": "number"}))
+        compute_features(ArrowTable({"x": [1.0, 2.0]}), FeaturePlan(columns={"y": "number"}))
 
 
 def test_data_that_lose_rows_while_they_are_read():
     """A file that grew shorter is noticed."""
-    records = TableRecords({"x": np.arange(100.0) ** 2})
+    records = ArrowTable({"x": np.arange(100.0) ** 2})
     plan = plan_features(records)
     records.batches = lambda columns: iter([pa.record_batch({"x": [1.0, 2.0]})])
     with pytest.raises(DataError, match="gave 2 rows"):
@@ -281,13 +286,13 @@ def test_embeddings_have_one_length_and_no_gaps(bad):
     """A row with another length, or with NaN, is named."""
     plan = FeaturePlan(columns={"v": "embedding"})
     with pytest.raises(DataError, match=r"column 'v'"):
-        compute_features(TableRecords({"v": bad}), plan)
+        compute_features(ArrowTable({"v": bad}), plan)
 
 
 def test_progress_goes_from_0_to_1():
     """It never goes back, and it ends at 1."""
     columns, _ = mixture(300)
-    records = TableRecords(columns)
+    records = ArrowTable(columns)
     seen = []
     compute_features(records, plan_features(records), progress=lambda what, share: seen.append((what, share)))
     shares = [share for _, share in seen]

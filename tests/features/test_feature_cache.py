@@ -1,6 +1,5 @@
 """Features on disk: computed once, renewed when anything changes, complete or absent."""
 
-import json
 import os
 import runpy
 import time
@@ -11,16 +10,17 @@ import pytest
 
 from bela.errors import BelaError, DataError
 from bela.features import compute_features, plan_features
-from bela.features._store import NpyWriter
+from bela.features._source import NpyWriter
+from bela.storage import read_checked, write_checked
 
 RECORDS = runpy.run_path(str(Path(__file__).with_name("table_records.py")))
-TableRecords = RECORDS["TableRecords"]
+ArrowTable = RECORDS["ArrowTable"]
 RNG = np.random.default_rng(0)
 WORDS = ["red", "green", "blue", "cat", "dog", "sun", "moon", "tree"]
 
 
-class Counted(TableRecords):
-    """Records that count how often they are gone through."""
+class Counted(ArrowTable):
+    """Table that count how often they are gone through."""
 
     n_passes = 0
 
@@ -121,7 +121,7 @@ def test_a_header_of_another_key_is_not_believed(tmp_path):
     plan = plan_features(data)
     compute_features(data, plan, cache=tmp_path)
     header = only(tmp_path) / "header.json"
-    header.write_text(json.dumps({**json.loads(header.read_text()), "key": "0" * 64}))
+    write_checked(header, {**read_checked(header), "key": "0" * 64})
     data.n_passes = 0
     compute_features(data, plan, cache=tmp_path)
     assert data.n_passes > 0
@@ -165,7 +165,7 @@ def test_a_cache_that_cannot_be_written(tmp_path):
     """A file in the place of the folder gets one sentence."""
     (tmp_path / "cache").write_text("here I am")
     data = records()
-    with pytest.raises(BelaError, match="cannot be written"):
+    with pytest.raises(BelaError, match="cannot take the features"):
         compute_features(data, plan_features(data), cache=tmp_path / "cache")
 
 
@@ -180,7 +180,7 @@ def test_a_full_disk_gets_one_sentence(tmp_path, monkeypatch):
     data = records()
     plan = plan_features(data)
     monkeypatch.setattr(Path, "open", full)
-    with pytest.raises(BelaError, match="disk is full"):
+    with pytest.raises(BelaError, match="cannot take the features: No space left on device"):
         compute_features(data, plan, cache=tmp_path)
     assert not list(tmp_path.glob("*features-*"))
 

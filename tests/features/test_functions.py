@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bela.errors import DataError, ParameterError
-from bela.features import compute_features, plan_features, prepare_features
+from bela.features import compute_features, learner_features, plan_features, prepare_features
 
 RECORDS = runpy.run_path(str(Path(__file__).with_name("table_records.py")))
-TableRecords = RECORDS["TableRecords"]
+ArrowTable = RECORDS["ArrowTable"]
 N = 700
 CODE = """
 import numpy as np
@@ -61,30 +61,30 @@ def module(tmp_path, monkeypatch):
 def records():
     """Two numbers and a label."""
     rng = np.random.default_rng(0)
-    return TableRecords({"a": rng.normal(size=N), "b": rng.random(N), "label": ["x", "y"] * (N // 2)})
+    return ArrowTable({"a": rng.normal(size=N), "b": rng.random(N), "label": ["x", "y"] * (N // 2)})
 
 
 def test_a_function_makes_the_features(module, records):
     """Its numbers are prepared like those of a matrix, and it is called once for each row."""
-    plan = plan_features(records, exclude=["label"], function=f"{module}:good")
+    plan = plan_features(records, exclude=["label"], features=f"{module}:good")
     source = compute_features(records, plan)
     a, b = (records.table[name].to_numpy() for name in "ab")
     expected = prepare_features(np.stack([a, b, a * b], axis=1).astype(np.float32)).dense
-    np.testing.assert_allclose(source.prepared.dense, expected, atol=1e-4)
+    np.testing.assert_allclose(learner_features(source).dense, expected, atol=1e-4)
     assert sum(__import__(module).calls) == N
     assert plan.describe()[0] == f"features by {module}:good, from 2 column(s)"
 
 
 def test_a_function_does_not_see_what_is_excluded(module, records):
     """The label stays hidden."""
-    source = compute_features(records, plan_features(records, exclude=["label"], function=f"{module}:columns"))
+    source = compute_features(records, plan_features(records, exclude=["label"], features=f"{module}:columns"))
     assert source.n_features == 1
-    assert source.prepared.columns.min() == 2
+    assert source.X.min() == 2
 
 
 def test_one_number_for_each_row_will_do(module, records):
     """A flat array is one feature."""
-    assert compute_features(records, plan_features(records, function=f"{module}:flat")).n_features == 1
+    assert compute_features(records, plan_features(records, features=f"{module}:flat")).n_features == 1
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_one_number_for_each_row_will_do(module, records):
 )
 def test_what_a_function_does_wrong_is_said(module, records, name, words):
     """One sentence that names the function, and the rows where it can."""
-    plan = plan_features(records, function=f"{module}:{name}")
+    plan = plan_features(records, features=f"{module}:{name}")
     with pytest.raises(DataError, match=words):
         compute_features(records, plan)
 
@@ -109,7 +109,7 @@ def test_what_a_function_does_wrong_is_said(module, records, name, words):
 def test_what_is_no_function_is_refused(module, records, name):
     """Before any row is looked at."""
     with pytest.raises(ParameterError):
-        plan_features(records, function=f"{module}:{name}")
+        plan_features(records, features=f"{module}:{name}")
 
 
 def test_a_module_that_does_not_run(tmp_path, monkeypatch, records):
@@ -118,14 +118,14 @@ def test_a_module_that_does_not_run(tmp_path, monkeypatch, records):
     (tmp_path / "features_wrong.py").write_text("1 / 0\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ParameterError, match="features_that_do_not_exist"):
-        plan_features(records, function="features_broken:f")
+        plan_features(records, features="features_broken:f")
     with pytest.raises(ParameterError, match="ZeroDivisionError"):
-        plan_features(records, function="features_wrong:f")
+        plan_features(records, features="features_wrong:f")
 
 
 def test_a_change_of_the_code_renews_the_features(module, records, tmp_path):
     """The cache is used until the function's module changes."""
-    plan = plan_features(records, function=f"{module}:good")
+    plan = plan_features(records, features=f"{module}:good")
     calls = __import__(module).calls
     compute_features(records, plan, cache=tmp_path / "cache")
     compute_features(records, plan, cache=tmp_path / "cache")

@@ -13,7 +13,7 @@ from bela.errors import BelaError
 from bela.features import KINDS, FeaturePlan, compute_features, plan_features
 
 RECORDS = runpy.run_path(str(Path(__file__).with_name("table_records.py")))
-TableRecords = RECORDS["TableRecords"]
+ArrowTable = RECORDS["ArrowTable"]
 
 numbers_in_words = st.one_of(
     st.sampled_from(["inf", "-Infinity", "nan", "1e400", "-1e-400", "1,234", "007", "+5", ".", "-", "1e", "0x1f", "٣"]),
@@ -72,7 +72,7 @@ def check(records, plan):
 @settings(max_examples=80)
 def test_any_table_has_features_or_gets_one_sentence(columns):
     """Whatever the columns hold, the features are finite, one row each, or there is a BelaError."""
-    records = TableRecords(columns, block=5)
+    records = ArrowTable(columns, block=5)
     try:
         plan = plan_features(records)
         assert list(plan.columns) == list(columns)
@@ -87,7 +87,7 @@ def test_any_table_has_features_or_gets_one_sentence(columns):
 @settings(max_examples=80)
 def test_any_column_of_any_kind(column, kind):
     """A kind that does not fit is refused in one sentence; one that fits works."""
-    records = TableRecords({"x": column, "y": np.arange(len(column)) ** 2.0})
+    records = ArrowTable({"x": column, "y": np.arange(len(column)) ** 2.0})
     try:
         check(records, plan_features(records, kinds={"x": kind, "y": "number"}))
     except BelaError:
@@ -98,7 +98,7 @@ def test_any_column_of_any_kind(column, kind):
 @settings(max_examples=25)
 def test_blocks_change_nothing(columns, block):
     """Blocks of any size give the same plan and the same features."""
-    one, two = TableRecords(columns, block=100), TableRecords(columns, block=block)
+    one, two = ArrowTable(columns, block=100), ArrowTable(columns, block=block)
     try:
         plan = plan_features(one)
         dense = compute_features(one, plan).prepared.dense

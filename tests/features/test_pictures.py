@@ -11,10 +11,10 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from bela.errors import DataError
-from bela.features import compute_features, image_features, plan_features
+from bela.features import compute_features, image_features, plan_features, prepare
 
 RECORDS = runpy.run_path(str(Path(__file__).with_name("table_records.py")))
-TableRecords = RECORDS["TableRecords"]
+ArrowTable = RECORDS["ArrowTable"]
 
 
 def noise(seed, size=(40, 30), mode="RGB"):
@@ -29,7 +29,7 @@ def encoded(image, form="PNG"):
 
 
 def features(data, root=None):
-    records = TableRecords(data, root=root)
+    records = ArrowTable(data, root=root)
     return compute_features(records, plan_features(records))
 
 
@@ -105,27 +105,40 @@ def test_a_missing_image_is_a_row_too():
     assert len(features({"image": structs}).prepared.dense) == 9
 
 
-def test_a_broken_image_is_named(tmp_path):
-    """The error names the file, or the row where there is no file."""
+def test_a_broken_image_is_set_aside(tmp_path):
+    """It is named, with its file where there is one, has no features, and changes nothing for the others."""
     names = []
     for i in range(12):
         names.append(f"{i}.png")
         noise(i).save(tmp_path / names[-1])
-    records = TableRecords({"file": names}, root=tmp_path)
+    records = ArrowTable({"file": names}, root=tmp_path)
     plan = plan_features(records)
     whole = (tmp_path / "7.png").read_bytes()
     for content in (whole[:200], b"", b"no image at all"):
         (tmp_path / "7.png").write_bytes(content)
-        with pytest.raises(DataError, match=r"7\.png \(row 7 of column 'file'\) is no image"):
-            compute_features(records, plan)
+        cache = tmp_path / str(len(content))
+        for data in (compute_features(records, plan, cache=cache), compute_features(records, plan, cache=cache)):
+            assert list(data.unreadable) == [7]
+            assert "7.png (row 7 of column 'file') is no image" in data.unreadable[7]
+            assert np.flatnonzero((data.take(np.arange(12)) == 0).all(axis=1)).tolist() == [7]
     (tmp_path / "7.png").unlink()
-    with pytest.raises(DataError, match=r"there is no image .*7\.png"):
-        compute_features(records, plan)
+    assert "there is no image" in compute_features(records, plan).unreadable[7]
     images = [encoded(noise(i)) for i in range(12)]
-    images[9] = images[9][:300]
-    records = TableRecords({"image": images})
-    with pytest.raises(DataError, match="row 9 of column 'image'"):
-        compute_features(records, plan_features(records))
+    images[0] = images[0][:300]
+    assert "row 0 of column 'image'" in features({"image": images}).unreadable[0]
+    assert "1 row is set aside" in prepare(ArrowTable({"image": images})).notices[0]
+
+
+def test_mostly_broken_images_are_an_error(tmp_path):
+    """Then it is no accident."""
+    records = ArrowTable({"file": [f"{i}.png" for i in range(12)]}, root=tmp_path)
+    for i in range(12):
+        noise(i).save(tmp_path / f"{i}.png")
+    plan = plan_features(records)
+    for i in range(8):
+        (tmp_path / f"{i}.png").write_bytes(b"gone")
+    with pytest.raises(DataError, match=r"8 of 12 images cannot be read, such as .*0\.png"):
+        compute_features(records, plan)
 
 
 def test_images_beside_other_columns(tmp_path):
@@ -136,7 +149,7 @@ def test_images_beside_other_columns(tmp_path):
     table = pa.table({"file": [f"{i}.png" for i in range(150)], "price": rng.normal(size=150)})
     sources = []
     for block in (11, 1000):
-        records = TableRecords(table, root=tmp_path, block=block)
+        records = ArrowTable(table, root=tmp_path, block=block)
         plan = plan_features(records)
         assert dict(plan.columns) == {"file": "image", "price": "number"}
         assert plan.shown == ("file", "price")

@@ -13,7 +13,7 @@ from bela.errors import DataError, ParameterError
 from bela.features import KINDS, FeaturePlan, plan_features
 
 RECORDS = runpy.run_path(str(Path(__file__).with_name("table_records.py")))
-TableRecords, ArrayRecords = RECORDS["TableRecords"], RECORDS["ArrayRecords"]
+ArrowTable, ArrayTable = RECORDS["ArrowTable"], RECORDS["ArrayTable"]
 RNG = np.random.default_rng(0)
 N = 60
 
@@ -24,7 +24,7 @@ def sentences(n, words=("red", "green", "blue", "cat", "dog", "sun", "moon")):
 
 def kind_of(values, **options):
     """The kind and the reason of a column among others."""
-    plan = plan_features(TableRecords({"it": values, "other": RNG.normal(size=len(values))}, **options))
+    plan = plan_features(ArrowTable({"it": values, "other": RNG.normal(size=len(values))}, **options))
     return plan.columns["it"], plan.reasons["it"]
 
 
@@ -100,20 +100,20 @@ def test_reasons_are_plain(values, words):
 def test_unique_integers_are_ids_by_name_only():
     """Prices may all differ too."""
     values = (RNG.permutation(1000)[:N] * 7).tolist()
-    plan = plan_features(TableRecords({"user_id": values, "price": values}))
+    plan = plan_features(ArrowTable({"user_id": values, "price": values}))
     assert dict(plan.columns) == {"user_id": "ignored", "price": "number"}
 
 
 def test_the_only_column_is_used_even_if_it_looks_like_names():
     """Where nothing else is there, rows are compared by what would be ignored beside other columns."""
     names = [f"{a}{b}" for a in ("Anna", "Boris", "Chen") for b in ("son", "ova", "ski", "ez")]
-    assert plan_features(TableRecords({"name": names})).columns["name"] == "text"
-    assert plan_features(TableRecords({"name": names, "x": RNG.normal(size=12)})).columns["name"] == "ignored"
+    assert plan_features(ArrowTable({"name": names})).columns["name"] == "text"
+    assert plan_features(ArrowTable({"name": names, "x": RNG.normal(size=12)})).columns["name"] == "ignored"
 
 
 def test_kinds_can_be_chosen():
     """A kind that somebody has chosen is taken, and said to be so."""
-    records = TableRecords({"code": [str(i % 5) for i in range(N)], "text": sentences(N)})
+    records = ArrowTable({"code": [str(i % 5) for i in range(N)], "text": sentences(N)})
     plan = plan_features(records, kinds={"code": "category", "text": "ignored"})
     assert dict(plan.columns) == {"code": "category", "text": "ignored"}
     assert plan.reasons["code"] == "as told"
@@ -121,7 +121,7 @@ def test_kinds_can_be_chosen():
 
 def test_excluded_columns_are_not_in_the_plan():
     """Labels are not looked at."""
-    records = TableRecords({"x": RNG.normal(size=N), "label": ["a", "b"] * (N // 2)})
+    records = ArrowTable({"x": RNG.normal(size=N), "label": ["a", "b"] * (N // 2)})
     assert list(plan_features(records, exclude=["label"]).columns) == ["x"]
     with pytest.raises(DataError, match="besides"):
         plan_features(records, exclude=["x", "label"])
@@ -139,21 +139,21 @@ def test_excluded_columns_are_not_in_the_plan():
         ({"kinds": {"x": "embedding"}}, "cannot be of kind embedding"),
         ({"kinds": {"text": "image"}}, "cannot be of kind image"),
         ({"text_model": "no-such-package"}, "sentence-transformers"),
-        ({"function": "nothing"}, "module:function"),
-        ({"function": "no_such_module:f"}, "no_such_module"),
-        ({"function": "math:no_such_function"}, "no_such_function"),
+        ({"features": "nothing"}, "module:function"),
+        ({"features": "no_such_module:f"}, "no_such_module"),
+        ({"features": "math:no_such_function"}, "no_such_function"),
     ],
 )
 def test_wrong_choices_are_refused(options, words):
     """Unknown columns and kinds, and kinds that the values do not bear out, get one sentence."""
-    records = TableRecords({"x": RNG.normal(size=N), "text": sentences(N)})
+    records = ArrowTable({"x": RNG.normal(size=N), "text": sentences(N)})
     with pytest.raises((ParameterError, DataError), match=words):
         plan_features(records, **options)
 
 
 def test_the_plan_is_said_aloud_and_kept():
     """A line for each column, and a dictionary of plain values that gives the same plan."""
-    plan = plan_features(TableRecords({"title": sentences(N), "price": RNG.normal(size=N), "id": ["a"] * N}))
+    plan = plan_features(ArrowTable({"title": sentences(N), "price": RNG.normal(size=N), "id": ["a"] * N}))
     assert plan.describe()[0].startswith("'title': text (TF-IDF), ")
     assert plan.describe()[2] == "'id': ignored, all values are the same"
     assert FeaturePlan.from_dict(plan.to_dict()) == plan
@@ -185,17 +185,17 @@ def test_people_see_images_and_texts_first():
 
 
 def test_arrays_are_embeddings_or_images():
-    """Records around an array have its kind, and their other columns beside it."""
-    assert plan_features(ArrayRecords(RNG.normal(size=(N, 5)))).columns["features"] == "embedding"
-    plan = plan_features(ArrayRecords(np.zeros((N, 8, 8), np.uint8), more={"price": RNG.normal(size=N)}))
+    """Table around an array have its kind, and their other columns beside it."""
+    assert plan_features(ArrayTable(RNG.normal(size=(N, 5)))).columns["features"] == "embedding"
+    plan = plan_features(ArrayTable(np.zeros((N, 8, 8), np.uint8), more={"price": RNG.normal(size=N)}))
     assert dict(plan.columns) == {"features": "image", "price": "number"}
     with pytest.raises(ParameterError, match="is of kind image"):
-        plan_features(ArrayRecords(np.zeros((N, 8, 8), np.uint8)), kinds={"features": "text"})
+        plan_features(ArrayTable(np.zeros((N, 8, 8), np.uint8)), kinds={"features": "text"})
 
 
 def test_one_row_has_no_constants():
     """With a single row, every column that has a value is of use."""
-    plan = plan_features(TableRecords({"a": [1.0], "b": ["x"], "c": [None]}))
+    plan = plan_features(ArrowTable({"a": [1.0], "b": ["x"], "c": [None]}))
     assert plan.columns["a"] == "number"
     assert plan.columns["c"] == "ignored"
 
@@ -203,7 +203,7 @@ def test_one_row_has_no_constants():
 def test_no_rows_are_an_error():
     """There is nothing to look at."""
     with pytest.raises(DataError, match="no rows"):
-        plan_features(TableRecords({"a": pa.array([], pa.string())}))
+        plan_features(ArrowTable({"a": pa.array([], pa.string())}))
 
 
 def test_late_values_are_seen():
@@ -216,6 +216,6 @@ def test_late_values_are_seen():
 def test_large_values_are_thinned(monkeypatch):
     """Where the sample would not fit, fewer rows are looked at, and the verdicts stay."""
     data = {"text": sentences(3000), "n": list(range(3000)), "price": RNG.normal(size=3000)}
-    plan = plan_features(TableRecords(data))
-    monkeypatch.setattr("bela.features._plan.KEPT_BYTES", 10_000)
-    assert plan_features(TableRecords(data)).columns == plan.columns
+    plan = plan_features(ArrowTable(data))
+    monkeypatch.setattr("bela.features._kinds.KEPT_BYTES", 10_000)
+    assert plan_features(ArrowTable(data)).columns == plan.columns

@@ -18,6 +18,15 @@ def test_tables_lose_their_units():
     np.testing.assert_allclose(prepare_features(X).dense, prepare_features(X * scales).dense, atol=1e-4)
 
 
+def test_numbers_beyond_single_precision_are_its_largest():
+    """A value of 1e200 in an array is clipped before it is cast, and the others can still be told apart."""
+    X = RNG.normal(size=(200, 2))
+    X[0, 0] = 1e200
+    prepared = prepare_features(X)
+    assert all(np.isfinite(form).all() for form in prepared.forms)
+    assert prepared.dense[1:, 0].std() > 0.3
+
+
 def test_embeddings_and_pixels_keep_theirs():
     """Columns of one kind keep the ratios of their spreads, and linear models and trees are spared."""
     pixels = load_digits().data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,10 +14,11 @@ import numpy as np
 import pytest
 
 from bela import Campaign
-from bela.methods import Bela
-from bela.methods._draws import Draw, Replay
+from bela.learning import TransductiveLearner
+from bela.methods import METHODS
+from bela.methods.bela import Bela
+from bela.methods.bela._certificates import Draw, Replay
 from bela.records import Question, Role, StopReason
-from bela.splitters import TransductiveLearner
 
 RUNS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("whole_runs.py"))))
 
@@ -25,7 +27,7 @@ def start(X: np.ndarray, *, restless: bool = False, cheap: bool = True, seed: in
     """Begin a campaign, if wanted with the cheap learner, and with one that goes through many revisions."""
     if cheap:
         options["learner"] = RUNS.Nearby(X, seed)
-    with patch("bela.methods._registry.Bela", RUNS.Restless if restless else Bela):
+    with patch.dict(METHODS._loaded, {"bela": RUNS.Restless if restless else Bela}):
         return Campaign(X, seed=seed, **options)
 
 
@@ -65,17 +67,17 @@ def test_a_certificate_rests_on_draws_that_nothing_before_it_has_seen(batch, bac
     answer(campaign, lambda question: None if question.row % 11 == 0 else int(y[question.row]), 170, batch)
     method = campaign.method
     assert campaign.certificate.lower > 0
-    assert len(method._replays) > 2
-    rows = [event.row for event in method._log]
+    assert len(method.certificates.replays) > 2
+    rows = [event.row for event in method.certificates.log]
     assert len(set(rows)) == len(rows)
-    for index, replay in method._replays.items():
-        learnt = ~method._revisions[index].outside
-        later = method._log[method._starts[index] :]
+    for index, replay in method.certificates.replays.items():
+        learnt = ~method.certificates.revisions[index].outside
+        later = method.certificates.log[method.certificates.starts[index] :]
         assert not learnt[[event.row for event in later]].any()
         drawn = [event for event in later if isinstance(event, Draw)]
         assert replay.n_draws <= len(drawn)
         # A draw was made with weights for the bins of a revision that was there already.
-        assert all(method._starts[event.revision] <= place for place, event in _draws(method))
+        assert all(method.certificates.starts[event.revision] <= place for place, event in _draws(method))
 
 
 def test_every_row_that_a_certificate_takes_for_left_can_be_drawn(clusters):
@@ -86,14 +88,14 @@ def test_every_row_that_a_certificate_takes_for_left_can_be_drawn(clusters):
     for n in range(20, 180, 3):
         answer(campaign, lambda question: None if question.row % 11 == 0 else int(y[question.row]), n)
         assert campaign.certificate.lower > 0
-        for replay in campaign.method._replays.values():
+        for replay in campaign.method.certificates.replays.values():
             assert (~replay._taken).sum() == replay.bets.n_left == campaign.method._pool.left.sum()
             n_replays += 1
     assert n_replays > 100
 
 
 def _draws(method: Bela) -> list[tuple[int, Draw]]:
-    return [(place, event) for place, event in enumerate(method._log) if isinstance(event, Draw)]
+    return [(place, event) for place, event in enumerate(method.certificates.log) if isinstance(event, Draw)]
 
 
 def test_what_comes_after_a_revision_does_not_change_it(clusters):
@@ -103,20 +105,21 @@ def test_what_comes_after_a_revision_does_not_change_it(clusters):
     for draws in (1, 2):
         campaign = start(X, restless=True, target=0.999, seed=3)
         answer(campaign, lambda question: int(y[question.row]), 60)
-        n = len(campaign.method._revisions)
-        campaign.method._draws_rng = np.random.default_rng([draws, 5, 5])
+        n = len(campaign.method.certificates.revisions)
+        campaign.method.setup = replace(campaign.method.setup, key=draws)
         answer(campaign, lambda question, draws=draws: int(y[question.row] + draws) % 3, 170)
         campaigns.append(campaign)
-    one, other = (campaign.method._revisions[:n] for campaign in campaigns)
+    one, other = (campaign.method.certificates.revisions[:n] for campaign in campaigns)
     for a, b in zip(one, other, strict=True):
         assert (a.codes == b.codes).all()
         assert (a.bin == b.bin).all()
-    assert campaigns[0].method._log != campaigns[1].method._log
+    first, second = ([event.row for event in c.method.certificates.log] for c in campaigns)
+    assert first != second
 
 
 def test_the_draws_have_a_stream_of_their_own(monkeypatch):
     """No fit of the learner begins with the random numbers of the draws or of the training questions."""
-    from bela.splitters import _transductive
+    from bela.learning import _transductive
 
     X = np.random.default_rng(1).normal(size=(40, 3))
     states: list[Any] = []
@@ -131,8 +134,8 @@ def test_the_draws_have_a_stream_of_their_own(monkeypatch):
     learner = TransductiveLearner(X, seed=7)
     for n in (10, 11, 12, 13):
         learner.fit(np.arange(n), np.arange(n) % 2)
-    assert method._draws_rng.bit_generator.state["state"] not in states
-    assert all(method._training_rng(place).bit_generator.state["state"] not in states for place in range(5))
+    streams = [method.setup.rng(stream, number) for stream in (11, 12) for number in range(50)]
+    assert not any(stream.bit_generator.state["state"] in states for stream in streams)
 
 
 # ------------------------------------------------------------------------------------------- the draws and their log
@@ -152,21 +155,28 @@ def test_no_row_is_asked_twice_and_draws_teach_later_revisions(clusters):
     method = campaign.method
     rows = [row for row, _ in asked]
     assert len(set(rows)) == len(rows) == campaign.n_asked
-    last = method._revisions[-1]
+    last = method.certificates.revisions[-1]
     learnt = [(row, role) for row, role in asked if not last.outside[row]]
     assert len(learnt) == last.n_training
     assert {role for _, role in learnt} == {Role.TRAINING, Role.BOUNDS}
-    for replay in method._replays.values():
+    for replay in method.certificates.replays.values():
         assert replay.bets.population == int(replay.revision.outside.sum())
 
 
-def fresh(method: Bela, index: int | None = None) -> Replay:
+def fresh(campaign: Campaign, index: int | None = None) -> Replay:
     """The present certificate, or that of an older revision, replayed from the beginning of the log."""
-    index = method._certified if index is None else index
+    certificates = campaign.method.certificates
+    index = certificates.certified if index is None else index
     assert index is not None
-    replay = method._begin_replay(index)
-    replay.advance(method._known, method._declined)
+    replay = certificates.begin_replay(index)
+    replay.advance(campaign.book.known, campaign.book.declined)
     return replay
+
+
+def present(campaign: Campaign) -> Replay:
+    """The present certificate."""
+    certificates = campaign.method.certificates
+    return certificates.replay(certificates.certified, campaign.book)
 
 
 def same_bets(live: Replay, replayed: Replay) -> None:
@@ -184,9 +194,9 @@ def test_the_certificate_is_a_function_of_the_log(batch, clusters):
     for n in (40, 70, 100, 150):
         answer(campaign, lambda question: None if question.row % 9 == 0 else int(y[question.row]), n, batch)
         assert campaign.certificate.lower > 0
-        for index, live in campaign.method._replays.items():
-            same_bets(live, fresh(campaign.method, index))
-    assert len(campaign.method._replays) > 2
+        for index, live in campaign.method.certificates.replays.items():
+            same_bets(live, fresh(campaign, index))
+    assert len(campaign.method.certificates.replays) > 2
 
 
 def test_changes_are_replayed(clusters):
@@ -196,12 +206,12 @@ def test_changes_are_replayed(clusters):
     for n in (60, 100, 150):
         answer(campaign, lambda question: int(y[question.row]), n)
         question = campaign.undo()
-        same_bets(campaign.method._replay(), fresh(campaign.method))
+        same_bets(present(campaign), fresh(campaign))
         campaign.tell(question.id, int(y[question.row]))
-        same_bets(campaign.method._replay(), fresh(campaign.method))
+        same_bets(present(campaign), fresh(campaign))
         for row in (question.row, int(campaign.method._picks[n % 40])):
             campaign.relabel(row, 3)
-            same_bets(campaign.method._replay(), fresh(campaign.method))
+            same_bets(present(campaign), fresh(campaign))
 
 
 @pytest.mark.parametrize("restless", [False, True])
@@ -228,14 +238,14 @@ def test_skipped_draws_count_as_wrong_until_they_are_answered(clusters):
         answer(campaign, lambda question: int(y[question.row]), 60)
         while campaign.ask()[0].role is Role.TRAINING:
             answer(campaign, lambda question: int(y[question.row]), campaign.n_asked + 1)
-    before = fresh(telling.method).bets.found
+    before = fresh(telling).bets.found
     question = telling.ask()[0]
-    codes = telling.method._revisions[telling.method._certified].codes
+    codes = telling.method.certificates.revisions[telling.method.certificates.certified].codes
     truly_wrong = telling.classes[codes[question.row]] != y[question.row]
     telling.tell(question.id, int(y[question.row]))
     skipping.skip(skipping.ask()[0].id)
-    assert fresh(telling.method).bets.found == before + truly_wrong
-    assert fresh(skipping.method).bets.found == before + 1
+    assert fresh(telling).bets.found == before + truly_wrong
+    assert fresh(skipping).bets.found == before + 1
     assert skipping.certificate.lower <= telling.certificate.lower
     again = skipping.undo()
     skipping.tell(again.id, int(y[again.row]))
@@ -257,7 +267,7 @@ def test_a_whole_batch_of_skips_does_not_end_training(blobs):
 
     answer(campaign, label, 150)
     assert n_declined == 12
-    assert campaign.method._revisions[-1].n_training > 10
+    assert campaign.method.certificates.revisions[-1].n_training > 10
     assert campaign.certificate.lower <= right(campaign, y)
 
 
@@ -272,10 +282,10 @@ def test_no_more_than_alpha_is_spent(name):
     campaign = start(X, seed=13, confidence=0.8, **design.options)
     answer(campaign, lambda question: int(y[question.row]), 200)
     method = campaign.method
-    assert 0 < sum(method._alphas) <= 0.2
-    assert len(method._alphas) == len(method._revisions)
-    for index, replay in method._replays.items():
-        assert replay.bets.alpha == method._alphas[index]
+    assert 0 < sum(method.certificates.alphas) <= 0.2
+    assert len(method.certificates.alphas) == len(method.certificates.revisions)
+    for index, replay in method.certificates.replays.items():
+        assert replay.bets.alpha == method.certificates.alphas[index]
 
 
 # ----------------------------------------------------------------------------------------------- data of many shapes
@@ -331,7 +341,7 @@ def test_questions_between_revisions_fit_nothing(restless, clusters):
     """A fit is made for each revision and for nothing else, and each revision has new training answers."""
     X, y = clusters
     campaign = start(X, restless=restless, budget=150, seed=16)
-    learner, method = campaign.method.learner, campaign.method
+    learner, method = campaign.method.learner(), campaign.method
     while campaign.stop_reason is None:
         question = campaign.ask()[0]
         n_fits = learner.n_fits
@@ -339,8 +349,8 @@ def test_questions_between_revisions_fit_nothing(restless, clusters):
         campaign.tell(question.id, int(y[question.row]))
         campaign.result()
         campaign.forecast  # noqa: B018 - to look is what is tested
-        assert learner.n_fits == n_fits == len(method._revisions)
-    sizes = [revision.n_training for revision in method._revisions]
+        assert learner.n_fits == n_fits == len(method.certificates.revisions)
+    sizes = [revision.n_training for revision in method.certificates.revisions]
     assert len(sizes) > 4
     assert (np.diff(sizes) >= 4).all()
 
@@ -351,6 +361,6 @@ def test_labels_that_are_brought_meet_draws_of_their_own(clusters):
     drawn = []
     for rows in ([], [3, 5, 8], [3, 5, 8], [3, 5]):
         method = start(X, target=0.9, seed=3, labels={row: int(y[row]) for row in rows}).method
-        drawn.append(method._draws_rng.random(4).tolist())
+        drawn.append(method.setup.rng(12, 0).random(4).tolist())
     assert drawn[1] == drawn[2]
     assert drawn[0] != drawn[1] != drawn[3] != drawn[0]

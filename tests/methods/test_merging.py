@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import runpy
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,8 +13,9 @@ import numpy as np
 import pytest
 
 from bela import Campaign
-from bela.methods._bela import Bela
-from bela.records import Role
+from bela.book import Merged
+from bela.methods import METHODS
+from bela.methods.bela import Bela
 
 RUNS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("whole_runs.py"))))
 N_ROWS, N_CLASSES, ALPHA = 700, 50, 0.1
@@ -24,20 +24,22 @@ N_ROWS, N_CLASSES, ALPHA = 700, 50, 0.1
 class Drawing(Bela):
     """Draws only, once there is a revision."""
 
-    def _next_alpha(self, present):
-        return self._alpha.spend()
+    def _alpha_for(self, book, arrays):
+        return self.certificates.alpha.left / 2
 
-    def _wants_bounds(self):
-        return self._certified is not None
+    def _wants_draws(self, book):
+        return self.certificates.certified is not None
 
 
 class Recounting(Drawing):
     """Broken: old draws are judged anew by the merged classes."""
 
-    def merge(self, rows: Sequence[int], roles: Sequence[Role], code: int, into: int) -> None:
-        self._known[list(rows)] = into
-        self._revisions[:] = [replace(r, codes=np.where(r.codes == code, into, r.codes)) for r in self._revisions]
-        self._start_over()
+    def follow(self, book, change):
+        if isinstance(change, Merged):
+            self._plan = None
+            self.certificates.recode(book)
+        else:
+            super().follow(book, change)
 
 
 class ThirdRight(RUNS.Nearby):
@@ -61,7 +63,7 @@ def excess(method: type[Bela], seed: int) -> tuple[float, Campaign]:
     names = np.array([f"c{k:02}" for k in range(N_CLASSES)])
     learner = ThirdRight(rng.normal(size=(N_ROWS, 2)), seed, n_first=N_CLASSES)
     learner.truth = truth.copy()
-    with patch("bela.methods._registry.Bela", method):
+    with patch.dict(METHODS._loaded, {"bela": method}):
         campaign = Campaign(
             np.zeros((N_ROWS, 1)), seed=seed, confidence=1 - ALPHA, target=0.99, growth=99.0, learner=learner,
             classes=names.tolist(), labels={row: str(names[row]) for row in range(N_CLASSES)},
@@ -74,8 +76,9 @@ def excess(method: type[Bela], seed: int) -> tuple[float, Campaign]:
 
     while campaign.n_asked < 90:
         for question in campaign.ask():
-            certified = campaign.method._certified
-            label = None if certified is None else int(campaign.method._revisions[certified].codes[question.row])
+            certificates = campaign.method.certificates
+            certified = certificates.certified
+            label = None if certified is None else int(certificates.revisions[certified].codes[question.row])
             campaign.tell(question.id, str(names[truth[question.row]]))
             if label is not None and label != truth[question.row]:
                 confused[min(label, truth[question.row]), max(label, truth[question.row])] += 1
@@ -104,9 +107,9 @@ def test_counting_old_draws_by_merged_classes_shows():
 def test_merges_keep_what_is_certain_and_can_be_taken_back(seed):
     """A merge lowers nothing, later draws add to it, alpha is not exceeded; without the merge all is as before."""
     _, campaign = excess(Drawing, seed)
-    method = campaign.method
-    assert sum(method._alphas) < ALPHA
-    assert len(method._alphas) == len(method._revisions) == len(method._starts) == len(method._aims)
+    certificates = campaign.method.certificates
+    assert sum(certificates.alphas) < ALPHA
+    assert len(certificates.alphas) == len(certificates.revisions) == len(certificates.starts)
     before = campaign.certificate.lower
     n_known = campaign.n_asked + N_CLASSES
     assert before >= n_known / N_ROWS

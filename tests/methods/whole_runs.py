@@ -7,7 +7,7 @@ Most runs have cheap learners, some of them as bad as can be; a certificate need
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
@@ -17,12 +17,15 @@ import numpy.typing as npt
 from scipy.stats import binomtest
 
 from bela import Campaign
-from bela.methods import Bela
-from bela.methods._draws import Draw, Replay
-from bela.methods._planning import Plan
-from bela.methods._revision import N_BINS, Revision
-from bela.records import BoolArray, FloatArray, IntArray, Proposal, Role
-from bela.splitters import Fit, Picks
+from bela.book import Book, Change, Revised, RowChanged
+from bela.learning import Fit, Picks
+from bela.methods import METHODS
+from bela.methods._deciding import N_BINS
+from bela.methods.bela import Bela
+from bela.methods.bela._certificates import Draw
+from bela.methods.bela._revision import RevisionJob
+from bela.protocols import Setup
+from bela.records import AnyArray, BoolArray, FloatArray, IntArray, Proposal, Role
 
 Rng = np.random.Generator
 Data = tuple[npt.NDArray[np.float64], IntArray]
@@ -34,7 +37,7 @@ class Nearby:
     """Every row is labelled by the answers near it; deterministic, with left-out probabilities, in no time.
 
     With a small `width` it memorises: an answer says nothing about any other row. A `sharpness` above 1 makes it
-    surer than it has a right to be. If it is `vain`, it says to have foretold all answers: bets on its word are high.
+    surer than it has a right to be. If it is `vain`, it says to have predicted all answers: bets on its word are high.
     """
 
     def __init__(
@@ -171,16 +174,17 @@ def easy_and_hard(rng: Rng) -> Data:
 class Restless(Bela):
     """Any division of effort is as valid: draw while luck lasts, train when it turns, certify every revision."""
 
-    def _next_alpha(self, present: Plan | None) -> float:
-        return self._alpha.spend()
+    def _alpha_for(self, book: Book, arrays: Sequence[AnyArray]) -> float:
+        return self.certificates.alpha.left / 2
 
-    def _wants_bounds(self) -> bool:
-        if self._certified is None:
+    def _wants_draws(self, book: Book) -> bool:
+        certified, log = self.certificates.certified, self.certificates.log
+        if certified is None:
             return False
-        lately = [event.row for event in self._log if isinstance(event, Draw) and event.revision == self._certified]
-        codes = self._revisions[self._certified].codes
-        luck = len(lately) < 40 and all(self._known[row] == codes[row] for row in lately[-4:])
-        return luck or len(lately) < (25 if self._certified == 0 else 4)
+        lately = [event.row for event in log if isinstance(event, Draw) and event.revision == certified]
+        codes = self.certificates.revisions[certified].codes
+        luck = len(lately) < 40 and all(book.known[row] == codes[row] for row in lately[-4:])
+        return luck or len(lately) < (25 if certified == 0 else 4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,17 +273,19 @@ REAL = {
 class Leaking(Restless):
     """The model learns from bounds answers, and they still count as draws."""
 
-    def _make_revision(self, rows: list[int], codes: IntArray, taken: BoolArray, number: int) -> tuple[Revision, Picks]:
-        own, drawn = self.learner, self._drawn[rows]
-        told = [row for row, hidden in zip(rows, drawn, strict=True) if not hidden]
-        self._learner = _ToldMore(own, codes[~drawn], np.array(rows)[drawn], codes[drawn])
-        made = super()._make_revision(told, codes[~drawn], taken, number)
-        self._learner = own
-        return made
+    def _job(self, book: Book, taken: BoolArray) -> RevisionJob:
+        job = super()._job(book, taken)
+        rows, codes = job.rows, job.codes
+        drawn = np.isin(rows, [event.row for event in self.certificates.log if isinstance(event, Draw)])
+        learner = _ToldMore(self.learner(), codes[~drawn], rows[drawn], codes[drawn])
+        return replace(
+            job, rows=rows[~drawn], codes=codes[~drawn], representative=job.representative[~drawn],
+            learner=lambda: learner,
+        )  # fmt: skip
 
-    def _begin_replay(self, index: int) -> Replay:
-        self._starts[index] = 0
-        return super()._begin_replay(index)
+    def _adopt(self, book: Book, event: Revised) -> None:
+        super()._adopt(book, event)
+        self.certificates.starts[-1] = 0
 
 
 class _ToldMore:
@@ -303,28 +309,42 @@ class _ToldMore:
 class EasyFirst(Restless):
     """Rows that the model is sure of are drawn more, and it is not taken into account."""
 
-    def _next_bounds(self) -> Proposal | None:
+    def _draw(self, book: Book, n: int, but: Sequence[Proposal]) -> list[Proposal]:
         if self._pool is None or not self._pool.left.any():
-            return None
-        row = self._pool.draw(np.linspace(0.1, 1.0, N_BINS) ** 12, self._draws_rng)
-        self._drawn[row] = True
-        self._log.append(Draw(row, self._pool_of, np.ones(N_BINS)))
-        return Proposal(row=row, role=Role.BOUNDS)
+            return []
+        weights = np.linspace(0.1, 1.0, N_BINS) ** 12
+        row = self._pool.draw(weights, self.setup.rng(12, len(book.questions)), {proposal.row for proposal in but})
+        return [Proposal(row=row, role=Role.BOUNDS, revision=book.n_revisions, weights=(1.0,) * N_BINS)]
 
 
 class WholeAlphas(Restless):
     """Every revision may fail with all of alpha, and the best of them is reported."""
 
-    def _next_alpha(self, present: Plan | None) -> float:
-        return 1 - self.confidence
+    def __init__(self, setup: Setup, **options: Any) -> None:
+        super().__init__(setup, **options)
+        self.certificates.alpha = _Endless(1 - setup.confidence)  # type: ignore[assignment]
+
+    def _alpha_for(self, book: Book, arrays: Sequence[AnyArray]) -> float:
+        return 1 - self.setup.confidence
+
+
+class _Endless:
+    """All of alpha, again and again."""
+
+    def __init__(self, alpha: float) -> None:
+        self.left = alpha
+
+    def take(self, alpha: float) -> None: ...
 
 
 class SkipsForgotten(Restless):
     """Draws that nobody answered are taken out of the log."""
 
-    def skip(self, row: int, role: Role) -> None:
-        super().skip(row, role)
-        self._log[:] = [event for event in self._log if event.row != row or not isinstance(event, Draw)]
+    def follow(self, book: Book, change: Change) -> None:
+        super().follow(book, change)
+        if isinstance(change, RowChanged) and change.declined:
+            log = self.certificates.log
+            log[:] = [event for event in log if event.row != change.row or not isinstance(event, Draw)]
 
 
 _AT_RANDOM = {"target": 0.99, "uniform_share": 1.0}  # training leaves the hard rows to the draws
@@ -381,7 +401,7 @@ def run(design: Design, alpha: float, seed: int, method: type[Bela] | None = Non
     options = dict(design.options)
     if design.learner is not None:
         options["learner"] = design.learner(X, seed)
-    with patch("bela.methods._registry.Bela", method or design.method):
+    with patch.dict(METHODS._loaded, {"bela": method or design.method}):
         campaign = Campaign(
             X, confidence=1 - alpha, seed=seed, labels={int(row): int(y[row]) for row in brought}, **options
         )
@@ -406,8 +426,8 @@ def run(design: Design, alpha: float, seed: int, method: type[Bela] | None = Non
         n_rows=n,
         n_asked=campaign.n_asked,
         n_draws=campaign.certificate.n_bounds,
-        n_revisions=len(labelled._revisions),
-        n_certified=sum(part > 0 for part in labelled._alphas),
+        n_revisions=len(labelled.certificates.revisions),
+        n_certified=len(labelled.certificates.spending()),
         lower=campaign.certificate.lower,
         right=watch.right,
     )
@@ -441,7 +461,7 @@ class _Watch:
         self.tell(question.id, question.row, int(self.truth[question.row]))
 
     def look(self) -> None:
-        codes = self.campaign.method.labelling().codes
+        codes = self.campaign.assessment.labelling.codes
         if codes[0] < 0:
             return  # no label is known
         self.right = float((np.array(self.campaign.classes)[codes] == self.truth).mean())

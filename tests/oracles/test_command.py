@@ -11,7 +11,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ import pytest
 
 from bela.campaign import Campaign
 from bela.errors import BelaError, OracleError, ParameterError
-from bela.oracles import CommandOracle, answers_of, make_oracle
+from bela.oracles import CommandOracle, make_oracle
+from bela.protocols import Oracle
+from bela.records import Answer
 
 ECHO = """
     import json, sys
@@ -30,6 +32,17 @@ ECHO = """
 """
 
 posix = pytest.mark.skipif(os.name != "posix", reason="process groups are of POSIX")
+
+
+def pairs(answers: Iterable[Answer]) -> list[tuple[int, Any]]:
+    return [(answer.row, answer.label) for answer in answers]
+
+
+def ask(oracle: Oracle, rows: Iterable[int]) -> list[Any]:
+    """Return the labels in the order of the rows."""
+    asked = np.array(list(rows), dtype=int)
+    labels = dict(pairs(oracle.answers(asked)))
+    return [labels[row] for row in asked.tolist()]
 
 
 def record_of(row: int) -> dict[str, Any]:
@@ -95,10 +108,10 @@ def expected(rows: Any) -> list[str]:
 def test_line_by_line(make: Callable[..., CommandOracle], keep_running: bool) -> None:
     """A script that answers line by line answers, in either way to run it, over several batches."""
     oracle = make(ECHO, batch=4, keep_running=keep_running)
-    assert oracle(np.arange(10)) == expected(range(10))
+    assert ask(oracle, np.arange(10)) == expected(range(10))
     assert (oracle.n_answers, oracle.n_skipped, oracle.cost, oracle.notes) == (10, 0, 0.0, [])
-    assert oracle(np.array([3, 2])) == ["odd", "even"]
-    assert oracle([]) == []
+    assert ask(oracle, np.array([3, 2])) == ["odd", "even"]
+    assert ask(oracle, []) == []
 
 
 def test_reading_everything_first(make: Callable[..., CommandOracle]) -> None:
@@ -109,8 +122,8 @@ def test_reading_everything_first(make: Callable[..., CommandOracle]) -> None:
         for question in reversed(questions):
             print(json.dumps({"id": question["id"], "label": question["record"]["kind"], "cost": 0.25}))
     """)
-    assert list(oracle.answers([5, 8, 7])) == [(7, "odd"), (8, "even"), (5, "odd")]
-    assert oracle([5, 8, 7]) == ["odd", "even", "odd"]
+    assert pairs(oracle.answers([5, 8, 7])) == [(7, "odd"), (8, "even"), (5, "odd")]
+    assert ask(oracle, [5, 8, 7]) == ["odd", "even", "odd"]
     assert (oracle.n_answers, oracle.cost) == (6, 1.5)
 
 
@@ -118,7 +131,7 @@ def test_reading_everything_first(make: Callable[..., CommandOracle]) -> None:
 def test_jq() -> None:
     """A filter that knows nothing of us is an oracle."""
     oracle = CommandOracle("jq -c '{id, label: .record.kind}'", record_of)
-    assert oracle([1, 2]) == ["odd", "even"]
+    assert ask(oracle, [1, 2]) == ["odd", "even"]
 
 
 def test_the_question(make: Callable[..., CommandOracle], tmp_path: Path) -> None:
@@ -136,7 +149,7 @@ def test_the_question(make: Callable[..., CommandOracle], tmp_path: Path) -> Non
         hide=["label"],
         classes=[0, 1],
     )
-    assert oracle([3]) == [1]
+    assert ask(oracle, [3]) == [1]
     [line] = seen.read_text().splitlines()
     assert json.loads(line) == {
         "id": 3,
@@ -159,8 +172,9 @@ def test_an_answer_is_there_before_the_command_has_ended(make: Callable[..., Com
         """,
         flag,
     )
-    for row, label in answers_of(oracle, np.arange(3)):
-        assert (oracle.n_answers, oracle.cost, label) == (row + 1, [1, 3, 6][row], "x")
+    for row, answer in enumerate(oracle.answers(np.arange(3))):
+        assert answer == Answer(row=row, label="x", cost=row + 1)
+        assert (oracle.n_answers, oracle.cost) == (row + 1, [1, 3, 6][row])
         flag.touch()
     assert oracle.notes == []  # type: ignore[attr-defined]
 
@@ -172,7 +186,7 @@ def test_skips_and_costs(make: Callable[..., CommandOracle]) -> None:
                      '{"id": 2, "label": 3.0, "cost": 0.5, "why": "because"}'):
             print(line)
     """)
-    assert oracle([0, 1, 2]) == [None, True, 3]
+    assert ask(oracle, [0, 1, 2]) == [None, True, 3]
     assert (oracle.n_answers, oracle.n_skipped, oracle.cost) == (2, 1, 2.5)
 
 
@@ -189,23 +203,23 @@ def test_huge_records_and_much_noise(make: Callable[..., CommandOracle]) -> None
         """,
         records=lambda row: {"text": "é" * (1_000_000 + row)},
     )
-    assert oracle(range(4)) == [1_000_000 + row for row in range(4)]
+    assert ask(oracle, range(4)) == [1_000_000 + row for row in range(4)]
 
 
 def test_a_command_that_does_not_read(make: Callable[..., CommandOracle]) -> None:
     """A command may know the answers without reading the questions, and end before they are all written."""
     oracle = make('print(\'{"id": 0, "label": "x"}\')', records=lambda row: {"text": "y" * 5_000_000})
-    assert oracle([0]) == ["x"]
+    assert ask(oracle, [0]) == ["x"]
 
 
 def test_classes_as_the_campaign_has_them(make: Callable[..., CommandOracle]) -> None:
     """3 and "3" are one class; a function gives the classes of the moment, and others may come."""
     script = 'print(\'{"id": 0, "label": "3"}\\n{"id": 1, "label": 4}\')'
-    assert make(script, classes=[3, 4])([0, 1]) == [3, 4]
-    assert make(script, classes=["3", "4"])([0, 1]) == ["3", "4"]
-    assert make(script, classes=lambda: [3])([0, 1]) == [3, 4]
+    assert ask(make(script, classes=[3, 4]), [0, 1]) == [3, 4]
+    assert ask(make(script, classes=["3", "4"]), [0, 1]) == ["3", "4"]
+    assert ask(make(script, classes=lambda: [3]), [0, 1]) == [3, 4]
     with pytest.raises(OracleError, match="none of the classes"):
-        make(script, classes=[3, 5], retries=0)([0, 1])
+        ask(make(script, classes=[3, 5], retries=0), [0, 1])
 
 
 def test_a_campaign_with_a_command(make: Callable[..., CommandOracle]) -> None:
@@ -259,7 +273,7 @@ COUNT = """
 def test_trouble_at_first(make: Callable[..., CommandOracle], tmp_path: Path, first: str, says: str) -> None:
     """Whatever goes wrong once is noted in one sentence, and the second run makes up for it."""
     oracle = make(f"{textwrap.dedent(COUNT)}\nif n_runs == 0:\n    {first}\nelse:\n    answer()", tmp_path / "runs")
-    assert oracle(range(3)) == expected(range(3))
+    assert ask(oracle, range(3)) == expected(range(3))
     [note] = oracle.notes  # type: ignore[attr-defined]
     assert says in note
     assert "\n" not in note
@@ -271,7 +285,7 @@ def test_good_answers_among_nonsense(make: Callable[..., CommandOracle], tmp_pat
     oracle = make(
         f"{textwrap.dedent(COUNT)}\nprint('Loading the model ...')\nanswer()\nanswer()\nsys.exit(5)", tmp_path / "runs"
     )
-    assert oracle(range(3)) == expected(range(3))
+    assert ask(oracle, range(3)) == expected(range(3))
     assert oracle.notes == []  # type: ignore[attr-defined]
     assert oracle.n_answers == 3
 
@@ -296,29 +310,27 @@ def test_partial_answers_then_silence(make: Callable[..., CommandOracle], tmp_pa
         timeout=1.0,
         keep_running=keep_running,
     )
-    assert sorted(oracle.answers(range(4))) == [(row, "x") for row in range(4)]
+    assert sorted(pairs(oracle.answers(range(4)))) == [(row, "x") for row in range(4)]
     [note] = oracle.notes  # type: ignore[attr-defined]
     assert "gave no answer for 1 s; asking again for 2 of 4" in note
     assert (tmp_path / "asked").read_text().split() == ["0", "1", "2", "3"]
 
 
 def test_giving_up(make: Callable[..., CommandOracle], tmp_path: Path) -> None:
-    """After the retries there is one sentence; answers that came are yielded, counted, and free when asked again."""
+    """After the retries there is one sentence; answers that came are yielded and counted."""
     oracle = make(f"{textwrap.dedent(COUNT)}\nanswer(0, 2)\nsys.exit('out of credit')", tmp_path / "runs", retries=2)
     kept = []
     with pytest.raises(OracleError) as caught:
         kept.extend(oracle.answers(range(4)))
     message = str(caught.value)
-    assert kept == [(0, "even"), (2, "even")]
+    assert pairs(kept) == [(0, "even"), (2, "even")]
     assert "ended with status 1 and said 'out of credit'; after 3 tries, 2 of 4 questions are without an" in message
     assert "nothing that was answered so far is lost" in message
     assert isinstance(caught.value, BelaError)
     assert "\n" not in message
     assert len((tmp_path / "runs").read_text()) == 3  # one with answers, two retries in a row without any
     with pytest.raises(OracleError):
-        oracle(range(4))
-    assert (oracle.n_answers, oracle.cost) == (4, 4)
-    assert oracle([0, 2]) == ["even", "even"]
+        ask(oracle, range(4))
     assert (oracle.n_answers, oracle.cost) == (4, 4)
 
 
@@ -326,7 +338,7 @@ def test_waits_grow(make: Callable[..., CommandOracle]) -> None:
     """Each retry waits twice as long as the one before."""
     oracle = make("", retries=3, backoff=0.02)
     with pytest.raises(OracleError):
-        oracle([0])
+        ask(oracle, [0])
     assert [note.rpartition(" in ")[2] for note in oracle.notes] == ["0.02 s", "0.04 s", "0.08 s"]  # type: ignore[attr-defined]
 
 
@@ -335,14 +347,14 @@ def test_endless_babble(make: Callable[..., CommandOracle]) -> None:
     for text in ("y\\n", "y"):
         oracle = make(f"while True: print({text!r} * 1000, end='')".replace("\\\\", "\\"), retries=0)
         with pytest.raises(OracleError, match="is no JSON"):
-            oracle([0])
+            ask(oracle, [0])
 
 
 def test_last_words_are_safe_and_short(make: Callable[..., CommandOracle]) -> None:
     """What a command wrote to stderr is told without anything that steers a terminal, and only its end."""
     oracle = make("import sys; sys.exit('\\x1b[2Jbad' + 'x' * 9000 + ' the end')", retries=0)
     with pytest.raises(OracleError) as caught:
-        oracle([0])
+        ask(oracle, [0])
     assert "\x1b" not in str(caught.value)
     assert "the end" in str(caught.value)
     assert len(str(caught.value)) < 1000
@@ -375,7 +387,7 @@ def test_a_hung_command_dies_with_its_children(
     kept = []
     with pytest.raises(OracleError, match="gave no answer for 1 s"):
         kept.extend(oracle.answers([0, 1]))
-    assert kept == [(0, "x")]
+    assert pairs(kept) == [(0, "x")]
     assert all(map(dies, map(int, (tmp_path / "pids").read_text().split())))
 
 
@@ -383,7 +395,7 @@ def test_a_hung_command_dies_with_its_children(
 def test_closing_half_way(make: Callable[..., CommandOracle], tmp_path: Path) -> None:
     """Whoever stops listening ends the command."""
     answers = make(FAMILY, tmp_path / "pids").answers([0, 1])
-    assert next(answers) == (0, "x")
+    assert next(answers) == Answer(row=0, label="x")
     pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
     assert all(map(is_alive, pids))
     answers.close()
@@ -399,8 +411,8 @@ def test_ctrl_c(tmp_path: Path) -> None:
             from bela.oracles import CommandOracle
             oracle = CommandOracle([{sys.executable!r}, "family.py", "pids"], lambda row: {{}})
             try:
-                for row, label in oracle.answers([0, 1]):
-                    print(row, label, flush=True)
+                for answer in oracle.answers([0, 1]):
+                    print(answer.row, answer.label, flush=True)
             except KeyboardInterrupt:
                 print("interrupted")
         """)
@@ -427,7 +439,7 @@ def test_forgotten_commands_die_too(tmp_path: Path) -> None:
             time.sleep(60)'''
             oracle = CommandOracle([{sys.executable!r}, "-c", script.replace("            ", "")],
                                    lambda row: {{}}, keep_running=True)
-            print(*oracle([0, 1]), *oracle([2]), flush=True)
+            print(*(answer.label for rows in ([0, 1], [2]) for answer in oracle.answers(rows)), flush=True)
         """).replace("\n                print", "\n    print")
     )
     found = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -446,9 +458,9 @@ def test_a_kept_command_that_ends_is_started_again(make: Callable[..., CommandOr
         keep_running=True,
         batch=1,
     )
-    assert oracle(range(3)) == ["x"] * 3
+    assert ask(oracle, range(3)) == ["x"] * 3
     with oracle:
-        assert oracle([4]) == ["x"]
+        assert ask(oracle, [4]) == ["x"]
 
 
 # -------------------------------------------------------------------------------------------------- bad input
@@ -489,15 +501,15 @@ def test_a_program_that_vanishes(tmp_path: Path) -> None:
     program.chmod(0o755)
     oracle = CommandOracle([str(program)], record_of)
     with pytest.raises(OracleError, match="cannot be started: Exec format error"):
-        oracle([0])
+        ask(oracle, [0])
     program.unlink()
     with pytest.raises(OracleError, match="cannot be started: No such file"):
-        oracle([0])
+        ask(oracle, [0])
 
 
 def test_no_shell(make: Callable[..., CommandOracle], tmp_path: Path) -> None:
     """What means something to a shell means nothing here."""
     (tmp_path / "echo.py").write_text(textwrap.dedent(ECHO))
     oracle = CommandOracle(f"{sys.executable} {tmp_path}/echo.py ; touch {tmp_path}/hacked $(touch x)", record_of)
-    assert oracle([1]) == ["odd"]
+    assert ask(oracle, [1]) == ["odd"]
     assert not (tmp_path / "hacked").exists()

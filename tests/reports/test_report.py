@@ -11,7 +11,8 @@ import pytest
 
 from bela.errors import ExportError
 from bela.records import Forecast
-from bela.reports import AskedRow, CampaignFacts, ClassFacts, Course, Example, save_report, write_report
+from bela.reports import save_report, write_report
+from bela.views import AskedRow, CampaignFacts, ChartPoint, ClassFacts, Example, LeafView
 
 NASTY = "</style></title><script>alert(1)</script><img src=x onerror=alert(1)> \"' & \x00\ud800 ünï"
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
@@ -44,29 +45,30 @@ class Reader(HTMLParser):
 def make_facts(text: str = "a text", **changes: Any) -> CampaignFacts:
     """Return the facts of a small campaign, with this text wherever people or data can put one."""
     example = Example(
-        name=text, text=text, pictures=[PIXEL, "https://example.org/x.png"], label=text, source="inferred",
+        name=text, text=text, pictures=[PIXEL, "https://example.org/x.png"],
         probability=0.5,
     )  # fmt: skip
     asked = AskedRow(
-        name=text, text=text, pictures=[], role="bounds", foretold="cat", answer=text, by=text, at=1_700_000_000.0
+        name=text, text=text, pictures=[], role="bounds", predicted="cat", answer=text, by=text, at=1_700_000_000.0
     )
     facts = CampaignFacts(
         name=text,
         certificate={
-            "bound": 0.8129, "confidence": 0.95, "kind": "anytime", "statement": text, "target": 0.9, "method": "bela",
-            "seed": 7, "stop_reason": "stopped", "labels_sha256": "abc", "data": {"fingerprint": "def"},
+            "lower": 0.8129, "confidence": 0.95, "guarantee": "anytime", "statement": text, "target": 0.9,
+            "method": "bela", "seed": 7, "stop_reason": "stopped", "labels_sha256": "abc",
+            "data": {"fingerprint": "def"},
             "counts": {"rows": 1000, "asked": 60, "training": 20, "bounds": 40, "given": 3, "skipped": 2, "leaves": 2},
             "journal": {"events": 100, "digest": "0123"},
         },
         expected=0.9,
         forecast=Forecast(answers=40, low=20, high=90),
         n_corrected=1,
-        course=[Course(answers=10, lower=0.1, expected=0.4), Course(answers=60, lower=0.8129, expected=None)],
+        course=[ChartPoint(answers=10, lower=0.1, expected=0.4), ChartPoint(answers=60, lower=0.8129, expected=None)],
         classes=[ClassFacts(label=text, n_rows=990, n_known=60, surest=[example], doubtful=[example])],
-        leaves=[{"leaf": 0, "label": text, "size": 10, "known": 1, "lower": 0.5, "probability": 0.8}] * 50,
+        leaves=[LeafView(leaf=0, label=text, size=10, known=1, lower=0.5, probability=0.8)] * 50,
         sureness=[0, 10, 990],
         confusions=[("cat", text, 3)],
-        n_foretold=40,
+        n_predicted=40,
         n_right=37,
         asked=[asked, replace(asked, answer=None, by="Bo")],
         people=[(text, 40, 1), ("Bo", 20, 0)],
@@ -108,8 +110,9 @@ def test_everything_is_escaped() -> None:
 def test_it_says_what_is_certain_and_never_more() -> None:
     """Rounded down, with the confidence, the target and what it rests on."""
     words = Reader(write_report(make_facts())).words
-    for part in ("At least 81.2 %", "95 % sure", "target 90 %", "20 to learn from, 40 drawn", "about 40 answers",
-                 "count as wrong", "and 10 smaller leaves with 100 rows", "37 of 40", "Take care."):  # fmt: skip
+    for part in ("Certified: at least 81.2 %", "(confidence 95 %)", "target 90 %", "20 to learn from, 40 drawn",
+                 "about 40 answers", "count as wrong", "and 10 smaller leaves with 100 rows", "37 of 40",
+                 "Take care."):  # fmt: skip
         assert part in words
     assert "81.3" not in words
 
@@ -117,17 +120,17 @@ def test_it_says_what_is_certain_and_never_more() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"bound": 0.0}, "Nothing certain yet"),
-        ({"kind": "paper"}, "It is no guarantee"),
+        ({"lower": 0.0}, "Nothing is certified yet"),
+        ({"guarantee": "paper"}, "is not a guarantee"),
         ({"stop_reason": "target"}, "The target is reached"),
     ],
 )
 def test_it_claims_no_more_than_there_is(change: dict[str, object], words: str) -> None:
-    """A bound that is no guarantee is not called one."""
+    """A bound that is not a guarantee is not called one."""
     facts = make_facts()
     text = Reader(write_report(replace(facts, certificate={**facts.certificate, **change}))).words
     assert words in text
-    assert ("At least" in text) == ("stop_reason" in change)
+    assert ("Certified" in text) == ("stop_reason" in change)
 
 
 def test_a_campaign_with_hardly_anything() -> None:
@@ -135,7 +138,7 @@ def test_a_campaign_with_hardly_anything() -> None:
     nothing: dict[str, Any] = dict.fromkeys(
         ("course", "leaves", "classes", "asked", "people", "flags", "agreement", "confusions"), ()
     )
-    bare = make_facts(**nothing, guidelines="", forecast=None, expected=None, n_foretold=0)
+    bare = make_facts(**nothing, guidelines="", forecast=None, expected=None, n_predicted=0)
     words = Reader(write_report(bare)).words
     assert "Nothing yet." in words
     assert "People" not in words.replace("People were asked", "")

@@ -99,7 +99,8 @@ class Page:
         """Ask for questions, once more when the revision is there that is being made."""
         questions: list[dict[str, Any]] = self.post("/api/lease", by=by, n=n, **more)["questions"]
         if not questions:
-            self.service.stored.campaign.method.wait()  # type: ignore[attr-defined]
+            with self.service.lock:
+                self.service.stored.campaign.ask()
             questions = self.post("/api/lease", by=by, n=n, **more)["questions"]
         return questions
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bela.web import LabelService, Said
+from bela.web import AnswerIn, LabelService
 from bela.web import _broadcast as broadcast_module
 from bela.web._broadcast import Broadcast
 
@@ -52,7 +52,7 @@ def test_many_hear_of_an_answer(service: LabelService, broadcast: Broadcast) -> 
         heard = asyncio.gather(*(hear() for _ in range(20)))
         await asyncio.sleep(0.1)
         [asked] = service.lease("Ann", 1)
-        await asyncio.to_thread(service.answer, "Ann", [Said(question=asked.id, label="cat")])
+        await asyncio.to_thread(service.answer, "Ann", [AnswerIn(question=asked.id, label="cat")])
         return await asyncio.wait_for(heard, 20)
 
     for lines in asyncio.run(listen()):
@@ -72,8 +72,8 @@ def test_not_more_than_five_a_second(service: LabelService, broadcast: Broadcast
         for _ in range(40):
             await asyncio.to_thread(service.flag, "Ann", 1, "!")
         for asked in service.lease("Ann", 40):
-            await asyncio.to_thread(service.answer, "Ann", [Said(question=asked.id, label=None)])
-        n_skipped = service.state()["skipped"]
+            await asyncio.to_thread(service.answer, "Ann", [AnswerIn(question=asked.id, label=None)])
+        n_skipped = service.status().skipped
         assert n_skipped > 5
         while not any(state_of(line)["skipped"] == n_skipped for line in lines):
             await asyncio.sleep(0.05)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bela.data import column_labels, open_table
 from bela.exports import check_export
-from bela.sources import brought_labels, open_records
 
 
 def test_guidelines_are_kept(page: Any) -> None:
@@ -43,7 +43,7 @@ def test_exports_are_written_and_fetched(page: Any, form: str) -> None:
     assert check_export(path) == []
     assert page.get(f"{made['url']}.certificate.json").json()["journal"]["events"] > 8
     if form in ("csv", "parquet", "jsonl"):
-        assert len(brought_labels(open_records(path), "label")) == 120
+        assert len(column_labels(open_table(path), "label")) == 120
 
 
 def test_there_is_nothing_to_export_before_the_first_answer(page: Any) -> None:

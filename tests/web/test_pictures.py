@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 
 from bela.campaign import create_campaign
+from bela.data import open_table
 from bela.errors import DataError, QuestionError
-from bela.sources import open_records
+from bela.views._pictures import Pictures
 from bela.web import LabelService
-from bela.web._pictures import Pictures
 
 
 def shown(pictures: Pictures, row: int, column: str) -> Image.Image:
@@ -38,7 +38,7 @@ def test_every_kind_of_picture(tmp_path: Path, mode: str, ending: str) -> None:
     for name in ("one", "two"):
         made = Image.fromarray(np.full((40, 1500), 0.5, np.float32)) if mode == "F" else image.convert(mode)
         made.save(tmp_path / "pictures" / f"{name}.{ending}")
-    pictures = Pictures(open_records(tmp_path / "pictures"), ("path",))
+    pictures = Pictures(open_table(tmp_path / "pictures"), ("path",))
     found = shown(pictures, 0, "path")
     assert found.size == (1024, 27)
     assert found.mode in ("L", "RGB")
@@ -53,7 +53,7 @@ def test_nothing_but_pixels_is_passed_on(tmp_path: Path) -> None:
     exif[0x010E] = "a secret description"
     image.save(tmp_path / "a.jpg", exif=exif)
     Image.new("RGB", (9, 9)).save(tmp_path / "b.jpg")
-    content, _ = Pictures(open_records(tmp_path), ("path",)).picture(0, "path")
+    content, _ = Pictures(open_table(tmp_path), ("path",)).picture(0, "path")
     assert b"secret" not in content
     assert Image.open(io.BytesIO(content)).size == (200, 300)
 
@@ -68,7 +68,7 @@ def test_arrays_are_pictures_with_sharp_pixels(shape: tuple[int, ...], dtype: st
     """Grey or coloured, of any type; small ones are scaled up, each pixel a square."""
     rng = np.random.default_rng(0)
     array = (rng.random((3, *shape)) * (1 if dtype.startswith("float") else 250)).astype(dtype)
-    records = open_records(array)
+    records = open_table(array)
     found = shown(Pictures(records, records.columns), 1, records.columns[0])
     assert found.size == size
     if shape == (8, 8):
@@ -80,7 +80,7 @@ def test_levels_are_the_same_in_all_pictures() -> None:
     array = np.zeros((2, 8, 8))
     array[0] += 4
     array[1] += 16
-    records = open_records(array)
+    records = open_table(array)
     pictures = Pictures(records, records.columns)
     assert np.asarray(shown(pictures, 0, records.columns[0])).max() == 64
     assert np.asarray(shown(pictures, 1, records.columns[0])).max() == 255
@@ -101,7 +101,7 @@ def test_pictures_in_tables(tmp_path: Path) -> None:
         "where": ["p/a b.png", None],
     })  # fmt: skip
     pq.write_table(table, tmp_path / "t.parquet")
-    pictures = Pictures(open_records(tmp_path / "t.parquet"), ("raw", "both", "where"))
+    pictures = Pictures(open_table(tmp_path / "t.parquet"), ("raw", "both", "where"))
     for row, column in ((0, "raw"), (0, "both"), (1, "both"), (0, "where")):
         assert shown(pictures, row, column).size == (20, 10)
     with pytest.raises(DataError):
@@ -119,7 +119,7 @@ def test_pictures_never_come_from_outside_the_data(tmp_path: Path) -> None:
     os.symlink(tmp_path, tmp_path / "data" / "up")
     paths = ["mine.png", "../private.png", str(tmp_path / "private.png"), "link.png", "up/private.png", "/etc/passwd",
              "./../data/../private.png", "no\0name.png", "x" * 5000]  # fmt: skip
-    records = open_records([{"picture": path, "other": "mine.png"} for path in paths])
+    records = open_table([{"picture": path, "other": "mine.png"} for path in paths])
     records.root = tmp_path / "data"  # type: ignore[misc]
     pictures = Pictures(records, ("picture",))
     assert shown(pictures, 0, "picture").size == (9, 9)
@@ -138,7 +138,7 @@ def test_a_picture_that_would_fill_the_memory_is_refused(tmp_path: Path, monkeyp
     Image.new("1", (9, 9)).save(tmp_path / "c.png")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1_000_000)
     with pytest.raises(DataError, match="cannot be shown"):
-        Pictures(open_records(tmp_path), ("path",)).picture(0, "path")
+        Pictures(open_table(tmp_path), ("path",)).picture(0, "path")
 
 
 def test_odd_names_of_files_and_columns(tmp_path: Path, make_any: Any) -> None:

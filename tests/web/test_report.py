@@ -12,8 +12,8 @@ import numpy as np
 from PIL import Image
 
 from bela.campaign import create_campaign, open_campaign
-from bela.web import Notes, Reporter
-from bela.web._pictures import Pictures
+from bela.views import Notes, Reporter
+from bela.views._pictures import Pictures
 
 
 def test_the_report_is_a_download(page: Any) -> None:
@@ -45,12 +45,11 @@ def test_what_was_taken_back_is_not_in_the_report(page: Any) -> None:
     page.answer([first, second])
     page.post("/api/answers", by="Ann", answers=[{"question": third["id"], "label": None}])
     reporter = Reporter(page.service.stored)
-    reporter.look(page.service.notes)
-    assert [one.answer is None for one in reporter.facts().asked] == [False, False, True]
+    gather = reporter.look(page.service.monitor.notes)
     page.post("/api/undo", by="Ann")
     page.post("/api/undo", by="Ann")
-    reporter.look(page.service.notes)
-    facts = reporter.facts()
+    assert [one.answer is None for one in gather().asked] == [False, False, True]  # as of when somebody looked
+    facts = reporter.look(page.service.monitor.notes)()
     assert [one.name for one in facts.asked] == [first["name"]]
     assert facts.course[-1].answers == 1
 
@@ -69,9 +68,7 @@ def test_pictures_are_small_and_inside(tmp_path: Path) -> None:
         result = stored.campaign.result()
         gone = int(np.flatnonzero(~result.known)[0])
         (tmp_path / "photos" / f"{gone:02}.png").unlink()
-        reporter = Reporter(stored)
-        reporter.look(Notes(stored.path / "cache"))
-        facts = reporter.facts()
+        facts = Reporter(stored).look(Notes(stored.path / "cache"))()
     examples = [one for kind in facts.classes for one in (*kind.surest, *kind.doubtful)]
     assert examples
     for address in (picture for one in examples for picture in one.pictures):
@@ -82,9 +79,9 @@ def test_pictures_are_small_and_inside(tmp_path: Path) -> None:
 
 def test_small_arrays_are_as_they_are() -> None:
     """A thumbnail of few pixels is not scaled up: the report does that when it is shown."""
-    from bela.sources import open_records
+    from bela.data import open_table
 
-    records = open_records(np.arange(2 * 8 * 8, dtype=np.uint8).reshape(2, 8, 8))
+    records = open_table(np.arange(2 * 8 * 8, dtype=np.uint8).reshape(2, 8, 8))
     [column] = records.columns
     content, _ = Pictures(records, (column,)).thumbnail(1, column, 96)
     assert Image.open(io.BytesIO(content)).size == (8, 8)

@@ -26,7 +26,7 @@ def shape(response: Any) -> tuple[int, str]:
 def test_a_row_is_leased_answered_and_undone(page: Any) -> None:
     """The whole round, with the state in every answer."""
     [question] = page.lease("Ann", 1)
-    assert set(question) == {"id", "row", "name", "record", "images", "presumed", "probability", "second"}
+    assert set(question) == {"id", "row", "name", "record", "images", "suggested", "probability", "second"}
     answered = page.answer([question])
     assert answered["accepted"] == [question["id"]]
     assert answered["refused"] == []
@@ -93,7 +93,7 @@ def test_classes(page: Any) -> None:
     """Added, renamed, merged."""
     page.go_on(4)
     page.post("/api/classes", by="Ann", action="add", label="bird")
-    state = page.post("/api/classes", by="Ann", action="rename", label="bird", to="parrot")["state"]
+    state = page.post("/api/classes", by="Ann", action="rename", label="bird", to="parrot")
     assert "parrot" in [entry["label"] for entry in state["classes"]]
     page.post("/api/classes", by="Ann", action="merge", label="parrot", to="cat")
     assert {entry["label"] for entry in page.get("/api/classes").json()["classes"]} == {"cat", "dog"}
@@ -121,7 +121,7 @@ def test_people_and_disagreements(make_page: Callable[..., Any]) -> None:
     differing = page.get("/api/disagreements").json()
     assert {entry["row"] for entry in differing} == {question["row"] for question in second}
     row = differing[0]["row"]
-    assert page.post("/api/settle", by="Ann", row=row, label="bird")["state"]["answers"] == 3
+    assert page.post("/api/settle", by="Ann", row=row, label="bird")["answers"] == 3
     assert row not in [entry["row"] for entry in page.get("/api/disagreements").json()]
     assert [entry["row"] for entry in page.get("/api/disagreements?settled=true").json()] == [row]
     assert shape(page.http.post("/api/settle", json={"by": "Ann", "row": row + 1, "label": "x"})) == (409, "conflict")
@@ -129,7 +129,7 @@ def test_people_and_disagreements(make_page: Callable[..., Any]) -> None:
 
 def test_aim(page: Any, folder: Path) -> None:
     """When to stop is changed, also in the settings on disk."""
-    state = page.post("/api/aim", target=0.99, budget=50)["state"]
+    state = page.post("/api/aim", target=0.99, budget=50)
     assert (state["target"], state["budget"]) == (0.99, 50)
     assert "budget = 50" in (folder / "campaign.toml").read_text()
     for body in ({"target": 0, "budget": None}, {"target": 2, "budget": None}, {"target": 0.5, "budget": 10_000}):
@@ -223,6 +223,6 @@ def test_a_full_disk_is_no_answer(page: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_surprise_is_an_error_of_the_same_shape(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should something go wrong that nobody thought of, the page gets the one shape and no inner life."""
-    monkeypatch.setattr(page.service, "state", lambda: 1 / 0)
+    monkeypatch.setattr(page.service, "status", lambda: 1 / 0)
     assert shape(page.get("/api/state")) == (500, "internal")
     monkeypatch.undo()

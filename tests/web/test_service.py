@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from bela.campaign import StoredCampaign, open_campaign, opinions
+from bela.book import opinions
+from bela.campaign import StoredCampaign, open_campaign
 from bela.errors import JournalError, LabelError, QuestionError
-from bela.web import Asked, LabelService, Said
+from bela.web import AnswerIn, LabelService, QuestionOut
 
 
 def kind_of(row: int) -> str:
@@ -19,22 +20,22 @@ def kind_of(row: int) -> str:
     return ("cat", "dog")[row % 2]
 
 
-def rows(asked: list[Asked]) -> set[int]:
-    return {one.shown.row for one in asked}
+def rows(asked: list[QuestionOut]) -> set[int]:
+    return {one.row for one in asked}
 
 
-def say(service: LabelService, by: str, asked: list[Asked]) -> None:
+def say(service: LabelService, by: str, asked: list[QuestionOut]) -> None:
     """Answer with the truth."""
-    said = [Said(question=one.id, label=kind_of(one.shown.row), second=one.second) for one in asked]
-    ticket = service.answer(by, said)
-    assert (ticket.accepted, ticket.refused) == ([one.id for one in asked], [])
+    said = [AnswerIn(question=one.id, label=kind_of(one.row), second=one.second) for one in asked]
+    outcome = service.answer(by, said)
+    assert (outcome.accepted, outcome.refused) == ([one.id for one in asked], [])
 
 
-def lease(service: LabelService, by: str, n: int = 1) -> list[Asked]:
+def lease(service: LabelService, by: str, n: int = 1) -> list[QuestionOut]:
     """Return questions, after the revision that is being made if there are none before."""
     asked = service.lease(by, n)
     if not asked:
-        service.stored.campaign.method.wait()  # type: ignore[attr-defined]
+        service.stored.campaign.ask()
         asked = service.lease(by, n)
     return asked
 
@@ -69,17 +70,35 @@ def test_questions_are_given_back(service: LabelService) -> None:
     service.release("Bob", [one.id for one in asked])
     assert not rows(service.lease("Bob", 3)) & rows(asked)
     service.release("Ann", [asked[0].id, asked[1].id, 999])
-    assert {asked[0].shown.row, asked[1].shown.row} <= rows(service.lease("Cid", 30))
+    assert {asked[0].row, asked[1].row} <= rows(service.lease("Cid", 30))
+
+
+def test_no_two_tabs_of_one_person_have_the_same_question(service: LabelService) -> None:
+    """However slow their browser is to tell one of the other; what a tab has, it has again when it asks again."""
+    first, second = service.lease("Ann", 4, tab="first"), service.lease("Ann", 4, tab="second")
+    assert not rows(first) & rows(second)
+    assert rows(service.lease("Ann", 4, tab="first")) == rows(first)
+    service.release("Ann", [one.id for one in first], tab="second")  # those are not its own
+    assert not rows(service.lease("Ann", 8, tab="second")) & rows(first)
+
+
+def test_a_tab_that_is_loaded_anew_keeps_its_questions(service: LabelService) -> None:
+    """Also when what it gave back as it went away comes in after it has asked again."""
+    before = service.lease("Ann", 3, tab="before")
+    after = service.lease("Ann", 3, tab="after", was="before")
+    assert rows(after) == rows(before)
+    service.release("Ann", [one.id for one in before], tab="before")
+    assert not rows(service.lease("Bob", 9)) & rows(after)
 
 
 def test_an_answer_after_the_lease_is_an_answer(service: LabelService, clock: Any) -> None:
     """Nothing that was answered is lost: the first counts, the second is an opinion if it came from somebody else."""
     [asked] = service.lease("Ann", 1)
     clock.seconds += 100
-    assert rows(service.lease("Bob", 5)) >= {asked.shown.row}
+    assert rows(service.lease("Bob", 5)) >= {asked.row}
     say(service, "Ann", [asked])
-    assert service.answer("Bob", [Said(question=asked.id, label="bird")]).accepted == [asked.id]
-    assert service.stored.campaign.answer(asked.shown.row) == kind_of(asked.shown.row)
+    assert service.answer("Bob", [AnswerIn(question=asked.id, label="bird")]).accepted == [asked.id]
+    assert service.stored.campaign.book.label(asked.row) == kind_of(asked.row)
 
 
 def test_the_same_answer_twice_is_harmless_and_another_is_refused(service: LabelService) -> None:
@@ -89,22 +108,20 @@ def test_the_same_answer_twice_is_harmless_and_another_is_refused(service: Label
     before = service.stored.journal.n_events
     say(service, "Ann", asked)
     assert service.stored.journal.n_events == before
-    ticket = service.answer("Ann", [Said(question=asked[0].id, label="bird")])
-    [(question, message)] = ticket.refused
-    assert (ticket.accepted, question) == ([], asked[0].id)
-    assert "was answered with" in message
+    outcome = service.answer("Ann", [AnswerIn(question=asked[0].id, label="bird")])
+    [refused] = outcome.refused
+    assert (outcome.accepted, refused.question) == ([], asked[0].id)
+    assert "was answered with" in refused.message
 
 
 def test_bad_answers_are_refused_one_by_one(service: LabelService) -> None:
     """The others of the same batch are taken in."""
     one, other = service.lease("Ann", 2)
-    ticket = service.answer(
-        "Ann",
-        [Said(question=one.id, label="cat"), Said(question=12345, label="cat"), Said(question=other.id, label=7)],
-    )
-    assert ticket.accepted == [one.id]
-    assert [question for question, _ in ticket.refused] == [12345, other.id]
-    assert ticket.state["answers"] == 1
+    given = [(one.id, "cat"), (12345, "cat"), (other.id, 7)]
+    outcome = service.answer("Ann", [AnswerIn(question=question, label=label) for question, label in given])
+    assert outcome.accepted == [one.id]
+    assert [one.question for one in outcome.refused] == [12345, other.id]
+    assert outcome.state.answers == 1
 
 
 def test_skipping_needs_the_question(service: LabelService, clock: Any) -> None:
@@ -112,10 +129,10 @@ def test_skipping_needs_the_question(service: LabelService, clock: Any) -> None:
     [asked] = service.lease("Ann", 1)
     clock.seconds += 100
     service.lease("Bob", 5)
-    assert service.answer("Ann", [Said(question=asked.id, label=None)]).accepted == []
+    assert service.answer("Ann", [AnswerIn(question=asked.id, label=None)]).accepted == []
     say(service, "Bob", [asked])
-    assert service.answer("Ann", [Said(question=asked.id, label=None)]).accepted == [asked.id]
-    assert service.stored.campaign.n_skipped == 0
+    assert service.answer("Ann", [AnswerIn(question=asked.id, label=None)]).accepted == [asked.id]
+    assert service.stored.campaign.book.n_skipped == 0
 
 
 def test_undo_takes_back_what_one_person_did(service: LabelService) -> None:
@@ -123,13 +140,13 @@ def test_undo_takes_back_what_one_person_did(service: LabelService) -> None:
     ann, bob = service.lease("Ann", 2), service.lease("Bob", 2)
     say(service, "Ann", ann[:1])
     say(service, "Bob", bob)
-    service.answer("Ann", [Said(question=ann[1].id, label=None)])
+    service.answer("Ann", [AnswerIn(question=ann[1].id, label=None)])
     undone, question = service.undo("Ann")
     assert (undone.kind, undone.question) == ("skip", ann[1].id)
     assert question is not None
     assert question.id == ann[1].id
     undone, question = service.undo("Ann")
-    assert (undone.kind, undone.row) == ("answer", ann[0].shown.row)
+    assert (undone.kind, undone.row) == ("answer", ann[0].row)
     assert service.stored.campaign.n_asked == 2
     assert not rows(service.lease("Bob", 9)) & rows(ann)
     assert rows(service.lease("Ann", 2)) == rows(ann)
@@ -147,7 +164,7 @@ def test_undo_of_everything_else(service: LabelService) -> None:
     service.change_classes("Ann", "add", "fish")
     assert [service.undo("Ann")[0].kind for _ in range(3)] == ["flag", "relabelling", "answer"]
     assert service.flags() == []
-    assert service.stored.campaign.answer(row) is None
+    assert service.stored.campaign.book.label(row) is None
     assert "fish" in service.stored.campaign.classes
 
 
@@ -155,7 +172,7 @@ def test_what_somebody_else_said_since_stays(service: LabelService) -> None:
     """An answer that somebody else has corrected since cannot be taken back under their hands."""
     [asked] = service.lease("Ann", 1)
     say(service, "Ann", [asked])
-    service.relabel("Bob", asked.shown.row, "bird")
+    service.relabel("Bob", asked.row, "bird")
     with pytest.raises(QuestionError, match="Bob"):
         service.undo("Ann")
     assert service.undo("Bob")[0].kind == "relabelling"
@@ -166,15 +183,15 @@ def test_undo_across_a_merge_of_classes(service: LabelService) -> None:
     """What is taken back after classes were merged comes back as the class that they are now, and after undoing that
     merge as what it was."""
     one, other = service.lease("Ann", 2)
-    service.answer("Ann", [Said(question=one.id, label="kat"), Said(question=other.id, label="cat")])
-    service.relabel("Ann", one.shown.row, "dog")
+    service.answer("Ann", [AnswerIn(question=one.id, label="kat"), AnswerIn(question=other.id, label="cat")])
+    service.relabel("Ann", one.row, "dog")
     service.change_classes("Bob", "merge", "kat", "cat")
     campaign = service.stored.campaign
     service.undo("Ann")
-    assert campaign.answer(one.shown.row) == "cat"
+    assert campaign.book.label(one.row) == "cat"
     campaign.undo()
-    assert campaign.answer(one.shown.row) == "kat"
-    assert campaign.answer(other.shown.row) == "cat"
+    assert campaign.book.label(one.row) == "kat"
+    assert campaign.book.label(other.row) == "cat"
 
 
 def test_a_person_alone_may_undo_what_the_terminal_did(stored: StoredCampaign) -> None:
@@ -188,38 +205,38 @@ def test_a_person_alone_may_undo_what_the_terminal_did(stored: StoredCampaign) -
 
 
 def test_everything_is_there_after_opening_again(folder: Path, clock: Any) -> None:
-    """Answers, opinions, flags, undone deeds and who did them come back from the journal."""
+    """Answers, opinions, flags, what was undone and who did them come back from the journal."""
     with open_campaign(folder, background=True) as stored:
         service = LabelService(stored, team=True, overlap=1.0, clock=clock)
         say(service, "Ann", service.lease("Ann", 4))
-        service.answer("Bob", [Said(question=one.id, label="bird", second=True) for one in service.lease("Bob", 2)])
+        service.answer("Bob", [AnswerIn(question=one.id, label="bird", second=True) for one in service.lease("Bob", 2)])
         service.flag("Bob", 5, "odd")
         service.undo("Ann")
         service.relabel("Ann", 100, "dog")
-        before = service.state()
+        before = service.status()
     with open_campaign(folder, background=True) as stored:
         again = LabelService(stored, team=True, overlap=1.0, clock=clock)
-        after = again.state()
+        after = again.status()
         assert again.flags() == service.flags()
         for key in ("answers", "skipped", "classes", "lower", "seq", "n_revisions", "stop_reason"):
-            assert after[key] == before[key], key
-        assert {p["name"]: p["answers"] for p in after["people"]} == {"Ann": 3, "Bob": 2}
+            assert getattr(after, key) == getattr(before, key), key
+        assert {person.name: person.answers for person in after.people} == {"Ann": 3, "Bob": 2}
         assert again.undo("Ann")[0].kind == "relabelling"
 
 
 def test_a_grid_is_of_one_label(service: LabelService) -> None:
-    """Rows of a grid are presumed to be the same; rows of another label that somebody had are free again."""
+    """Rows of a grid are suggested to be the same; rows of another label that somebody had are free again."""
     for _ in range(12):
         say(service, "Ann", lease(service, "Ann", 3))
         service.refresh()
     lease(service, "Ann", 4)
     grid = service.lease("Ann", 9, grid=True)
     assert len(grid) > 1
-    assert len({one.presumed for one in grid}) == 1
+    assert len({one.suggested for one in grid}) == 1
     assert rows(service.lease("Ann", len(grid))) == rows(grid)
-    labels = service.labels
+    labels = service.monitor.labels
     assert labels is not None
-    assert all(labels.label(one.shown.row) == one.presumed for one in grid)
+    assert all(labels.label(one.row) == one.suggested for one in grid)
 
 
 def test_a_grid_puts_off_no_question_for_ever(service: LabelService) -> None:
@@ -234,7 +251,7 @@ def test_a_grid_puts_off_no_question_for_ever(service: LabelService) -> None:
         waiting = {question.id for question in campaign.open_questions}
         grid = service.lease("Ann", 6, grid=True)
         if not grid:
-            campaign.method.wait()  # type: ignore[attr-defined]
+            campaign.ask()
             continue
         if waiting:
             assert min(waiting) in {one.id for one in grid}
@@ -245,34 +262,44 @@ def test_a_grid_puts_off_no_question_for_ever(service: LabelService) -> None:
 
 def test_the_state_says_where_it_stands(service: LabelService, clock: Any) -> None:
     """Counts, bound, classes and people, also right after an answer."""
-    assert service.state()["answers"] == 0
+    assert service.status().answers == 0
     asked = service.lease("Ann", 4)
     say(service, "Ann", asked[:3])
-    service.answer("Ann", [Said(question=asked[3].id, label=None)])
+    service.answer("Ann", [AnswerIn(question=asked[3].id, label=None)])
     clock.seconds += 1
-    state = service.state()
-    assert (state["answers"], state["skipped"], state["n_rows"], state["target"]) == (3, 1, 120, 0.9)
-    assert sum(entry["n_answers"] for entry in state["classes"]) == 3
-    assert state["people"][0]["name"] == "Ann"
-    assert state["shown"] == ["name", "weight", "height"]
-    assert "first answer" in state["rests_on"]
+    state = service.status()
+    assert (state.answers, state.skipped, state.n_rows, state.target) == (3, 1, 120, 0.9)
+    assert sum(entry.n_answers for entry in state.classes) == 3
+    assert state.people[0].name == "Ann"
+    assert state.shown == ("name", "weight", "height")
+    assert "first answer" in state.rests_on
+
+
+def test_an_answer_says_how_things_are_after_it(service: LabelService) -> None:
+    """What costs little is new at once, a class that nobody had named before included; the rest a moment later."""
+    one, other = service.lease("Ann", 2)
+    service.status()
+    state = service.answer("Ann", [AnswerIn(question=one.id, label="bird")]).state
+    assert (state.answers, [entry.label for entry in state.classes]) == (1, ["bird"])
+    later = service.answer("Ann", [AnswerIn(question=other.id, label="bird")]).state
+    assert (later.answers, later.seq > state.seq) == (2, True)
 
 
 def test_hidden_columns_are_never_shown(service: LabelService) -> None:
     """Not in questions, not in rows, not among the columns."""
     [asked] = service.lease("Ann", 1)
-    assert set(asked.shown.record) == {"name", "weight", "height"}
-    assert asked.shown.name == f"pet <{asked.shown.row}>"
-    assert "secret" not in service.row(3)["record"]
-    assert "secret" not in service.state()["kinds"]
+    assert set(asked.record) == {"name", "weight", "height"}
+    assert asked.name == f"pet <{asked.row}>"
+    assert "secret" not in service.monitor.row(3).record
+    assert "secret" not in service.status().kinds
 
 
 def test_labels_typed_as_text_get_the_type_of_the_others(service: LabelService) -> None:
     """A page types text; where classes are numbers, the text of a number is that number."""
     one, two, three = service.lease("Ann", 3)
-    service.answer("Ann", [Said(question=one.id, label=1), Said(question=two.id, label="12")])
+    service.answer("Ann", [AnswerIn(question=one.id, label=1), AnswerIn(question=two.id, label="12")])
     assert service.stored.campaign.classes == (1, 12)
-    assert service.answer("Ann", [Said(question=three.id, label="cat")]).accepted == []
+    assert service.answer("Ann", [AnswerIn(question=three.id, label="cat")]).accepted == []
     with pytest.raises(LabelError):
         service.relabel("Ann", 5, "cat")
 
@@ -301,16 +328,16 @@ def test_answers_at_the_same_time_are_written_together(service: LabelService, mo
     monkeypatch.setattr(service.stored.journal, "append", lambda events: written.append(len(events)) or append(events))
     with service.lock:  # they all come while somebody else is at it
         workers = [threading.Thread(target=say, args=(service, by, asked[by])) for by in people]
-        late = threading.Thread(target=service.answer, args=("late", [Said(question=shared.id, label="dog")]))
+        late = threading.Thread(target=service.answer, args=("late", [AnswerIn(question=shared.id, label="dog")]))
         for worker in [*workers, late]:
             worker.start()
-            while len(service._intake._queue) <= [*workers, late].index(worker):  # so that the order is known
+            while len(service._submitted) <= [*workers, late].index(worker):  # so that the order is known
                 time.sleep(0.001)
     for worker in [*workers, late]:
         worker.join()
     assert written == [8, 1]
     assert service.stored.campaign.n_asked == 10
-    [found] = [found for found in opinions(service.stored.campaign) if found.question == shared.id]
+    [found] = [found for found in opinions(service.stored.campaign.book) if found.question == shared.id]
     assert list(found.said) == [people[0], "late"]
 
 

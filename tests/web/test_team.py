@@ -9,16 +9,21 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from bela.campaign import StoredCampaign
-from bela.web import LabelService, Said
-from bela.web._agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from bela.web._errors import Conflict
-from bela.web._people import People
-from bela.web._team import agreement, disagreements, settle
+from bela.errors import QuestionError
+from bela.views import Disagreement, agreement_of
+from bela.views import disagreements as disagreements_of
+from bela.views._people import People, cohen_kappa, fleiss_kappa, krippendorff_alpha
+from bela.web import AnswerIn, LabelService
 
 
 def kind_of(row: int) -> str:
     """Return the true label of a row."""
     return ("cat", "dog")[row % 2]
+
+
+def disagreements(service: LabelService, *, settled: bool = False) -> list[Disagreement]:
+    """Return the first rows that people see differently."""
+    return disagreements_of(service.stored.campaign.book, service.view, settled=settled, offset=0, limit=10)
 
 
 @pytest.fixture
@@ -28,17 +33,17 @@ def twice(stored: StoredCampaign, clock: Any) -> LabelService:
 
 
 def test_second_opinions_come_from_somebody_else(twice: LabelService) -> None:
-    """Who has answered is not asked again; one more opinion is enough; nobody sees what is presumed."""
+    """Who has answered is not asked again; one more opinion is enough; nobody sees what is suggested."""
     first = twice.lease("Ann", 4)
-    twice.answer("Ann", [Said(question=one.id, label=kind_of(one.shown.row)) for one in first])
+    twice.answer("Ann", [AnswerIn(question=one.id, label=kind_of(one.row)) for one in first])
     assert not any(one.second for one in twice.lease("Ann", 6))
     second = [one for one in twice.lease("Bob", 6) if one.second]
     assert {one.id for one in second} <= {one.id for one in first}
     assert second
-    assert all(one.presumed is None for one in second)
+    assert all(one.suggested is None for one in second)
     others = [one.id for one in twice.lease("Cid", 6) if one.second]
     assert not set(others) & {one.id for one in second}
-    twice.answer("Bob", [Said(question=one.id, label="dog", second=True) for one in second])
+    twice.answer("Bob", [AnswerIn(question=one.id, label="dog", second=True) for one in second])
     assert not {one.id for one in twice.lease("Dora", 9) if one.second} & {one.id for one in second}
 
 
@@ -48,10 +53,10 @@ def test_the_share_is_kept(stored: StoredCampaign, clock: Any) -> None:
     for _ in range(12):
         asked = service.lease("Ann", 5)
         if not asked:
-            stored.campaign.method.wait()  # type: ignore[attr-defined]
-        service.answer("Ann", [Said(question=one.id, label=kind_of(one.shown.row)) for one in asked])
+            stored.campaign.ask()
+        service.answer("Ann", [AnswerIn(question=one.id, label=kind_of(one.row)) for one in asked])
     wanted = {one.id for one in service.lease("Bob", 100) if one.second}
-    assert 0.1 * service.state()["answers"] < len(wanted) < 0.5 * service.state()["answers"]
+    assert 0.1 * service.status().answers < len(wanted) < 0.5 * service.status().answers
     again = LabelService(stored, team=True, overlap=0.3, clock=clock)
     assert {one.id for one in again.lease("Bob", 100) if one.second} == wanted
 
@@ -59,49 +64,51 @@ def test_the_share_is_kept(stored: StoredCampaign, clock: Any) -> None:
 def test_opinions_change_no_label_and_no_bound(twice: LabelService) -> None:
     """The certificate rests on the first answer, until somebody settles the matter."""
     first = twice.lease("Ann", 2)
-    twice.answer("Ann", [Said(question=one.id, label="cat") for one in first])
+    twice.answer("Ann", [AnswerIn(question=one.id, label="cat") for one in first])
     campaign = twice.stored.campaign
     before = campaign.certificate
-    twice.answer("Bob", [Said(question=one.id, label="dog", second=True) for one in first])
+    twice.answer("Bob", [AnswerIn(question=one.id, label="dog", second=True) for one in first])
     assert campaign.certificate == before
-    assert [campaign.answer(one.shown.row) for one in first] == ["cat", "cat"]
-    found = disagreements(twice, settled=False, offset=0, limit=10)
-    assert [entry["row"] for entry in found] == [one.shown.row for one in reversed(first)]
-    assert found[0]["opinions"] == [{"by": "Ann", "label": "cat"}, {"by": "Bob", "label": "dog"}]
-    settle(twice, "Cid", first[0].shown.row, "dog")
-    assert campaign.answer(first[0].shown.row) == "dog"
-    assert [entry["row"] for entry in disagreements(twice, settled=False, offset=0, limit=10)] == [first[1].shown.row]
-    [entry] = disagreements(twice, settled=True, offset=0, limit=10)
-    assert (entry["settled_by"], entry["label"]) == ("Cid", "dog")
+    assert [campaign.book.label(one.row) for one in first] == ["cat", "cat"]
+    found = disagreements(twice)
+    assert [entry.row for entry in found] == [one.row for one in reversed(first)]
+    assert [(one.by, one.label) for one in found[0].opinions] == [("Ann", "cat"), ("Bob", "dog")]
+    twice.settle("Cid", first[0].row, "dog")
+    assert campaign.book.label(first[0].row) == "dog"
+    assert [entry.row for entry in disagreements(twice)] == [first[1].row]
+    [entry] = disagreements(twice, settled=True)
+    assert (entry.settled_by, entry.label) == ("Cid", "dog")
     twice.undo("Cid")
-    assert len(disagreements(twice, settled=False, offset=0, limit=10)) == 2
-    with pytest.raises(Conflict, match="nobody differs"):
-        settle(twice, "Cid", 0 if 0 not in {one.shown.row for one in first} else 1, "dog")
+    assert len(disagreements(twice)) == 2
+    with pytest.raises(QuestionError, match="nobody differs"):
+        twice.settle("Cid", 0 if 0 not in {one.row for one in first} else 1, "dog")
 
 
 def test_an_opinion_is_taken_back_like_an_answer(twice: LabelService) -> None:
     """It is theirs again to give, and the answer stays."""
     [first] = twice.lease("Ann", 1)
-    twice.answer("Ann", [Said(question=first.id, label="cat")])
-    twice.answer("Bob", [Said(question=first.id, label="dog", second=True)])
+    twice.answer("Ann", [AnswerIn(question=first.id, label="cat")])
+    twice.answer("Bob", [AnswerIn(question=first.id, label="dog", second=True)])
     undone, question = twice.undo("Bob")
     assert (undone.kind, undone.question) == ("opinion", first.id)
     assert question is not None
     assert question.second
-    assert disagreements(twice, settled=False, offset=0, limit=10) == []
-    assert twice.state()["answers"] == 1
+    assert disagreements(twice) == []
+    assert twice.status().answers == 1
+    assert first.id not in {one.id for one in twice.lease("Cid", 5)}
+    assert first.id in {one.id for one in twice.lease("Bob", 5)}
 
 
 def test_an_answer_taken_back_leaves_the_opinion(twice: LabelService) -> None:
     """The question is open again; whoever gave an opinion may answer it, and has then said one thing."""
     [first] = twice.lease("Ann", 1)
-    twice.answer("Ann", [Said(question=first.id, label="cat")])
-    twice.answer("Bob", [Said(question=first.id, label="dog", second=True)])
+    twice.answer("Ann", [AnswerIn(question=first.id, label="cat")])
+    twice.answer("Bob", [AnswerIn(question=first.id, label="dog", second=True)])
     twice.undo("Ann")
-    assert disagreements(twice, settled=False, offset=0, limit=10) == []
+    assert disagreements(twice) == []
     twice.release("Ann", [first.id])
-    twice.answer("Bob", [Said(question=first.id, label="cat")])
-    assert twice.stored.campaign.answer(first.shown.row) == "cat"
+    twice.answer("Bob", [AnswerIn(question=first.id, label="cat")])
+    assert twice.stored.campaign.book.label(first.row) == "cat"
     assert twice.undo("Bob")[0].kind == "answer"
     assert twice.undo("Bob")[0].kind == "opinion"
 
@@ -109,12 +116,12 @@ def test_an_answer_taken_back_leaves_the_opinion(twice: LabelService) -> None:
 def test_opinions_follow_renamed_and_merged_classes(twice: LabelService) -> None:
     """Whoever said kat has said cat, once the two are one."""
     [first] = twice.lease("Ann", 1)
-    twice.answer("Ann", [Said(question=first.id, label="kat")])
-    twice.answer("Bob", [Said(question=first.id, label="cat", second=True)])
-    assert len(disagreements(twice, settled=False, offset=0, limit=10)) == 1
+    twice.answer("Ann", [AnswerIn(question=first.id, label="kat")])
+    twice.answer("Bob", [AnswerIn(question=first.id, label="cat", second=True)])
+    assert len(disagreements(twice)) == 1
     twice.change_classes("Ann", "merge", "kat", "cat")
-    assert disagreements(twice, settled=False, offset=0, limit=10) == []
-    assert agreement(twice)["pairs"][0]["agreement"] == 1.0
+    assert disagreements(twice) == []
+    assert agreement_of(twice.stored.campaign.book).pairs[0].agreement == 1.0
 
 
 def test_agreement_of_two_is_cohens() -> None:
@@ -136,7 +143,8 @@ def test_agreement_of_many_as_published() -> None:
         [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
         [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
     ]  # fmt: skip
-    items = [dict(enumerate(label for label, n in enumerate(row) for _ in range(n))) for row in counts]
+    said = [[label for label, n in enumerate(row) for _ in range(n)] for row in counts]
+    items = [{str(by): label for by, label in enumerate(labels)} for labels in said]
     assert fleiss_kappa(items) == pytest.approx(0.210, abs=0.001)
     nothing = None
     raters = {  # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", example C

@@ -1,23 +1,18 @@
-"""Statistics of counts: no data, no models, no input or output."""
+"""Statistics of counts: no data, no models, no input or output.
+
+The bounds are in `BOUNDS`, each of one of the shapes in `bela.protocols`. One that comes with BELA is a module here
+that registers itself; another package adds one by an entry point of the group `bela.bounds`.
+"""
 
 from bela.bounds._adaptive_hoeffding import AdaptiveHoeffding
-from bela.bounds._betting import ErrorBets
-from bela.bounds._clopper_pearson import share_lower
-from bela.bounds._hypergeometric import errors_upper_one_look
-from bela.bounds._planning import draws_needed, level_reached, likely_shares, nats_won
-from bela.bounds._prior_posterior import PriorPosterior, errors_upper
-from bela.bounds._spending import AlphaBudget
+from bela.bounds._betting import ErrorBets, ErrorsLower
+from bela.bounds._leaves import HSALBound, PLALBound, admissible_labels, label_interval
+from bela.bounds._planning import AlphaBudget, draws_needed, level_reached, likely_shares, nats_won
+from bela.bounds._registry import BOUNDS, draw_order, priorities
+from bela.bounds._uniform import PriorPosterior, errors_upper, errors_upper_one_look, log_prior_posterior, share_lower
 
 __all__ = [
-    "AdaptiveHoeffding",
-    "AlphaBudget",
-    "ErrorBets",
-    "PriorPosterior",
-    "draws_needed",
-    "errors_upper",
-    "errors_upper_one_look",
-    "level_reached",
-    "likely_shares",
-    "nats_won",
-    "share_lower",
-]
+    "BOUNDS", "AdaptiveHoeffding", "AlphaBudget", "ErrorBets", "ErrorsLower", "HSALBound", "PLALBound",
+    "PriorPosterior", "admissible_labels", "draw_order", "draws_needed", "errors_upper", "errors_upper_one_look",
+    "label_interval", "level_reached", "likely_shares", "log_prior_posterior", "nats_won", "priorities", "share_lower",
+]  # fmt: skip

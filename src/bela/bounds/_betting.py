@@ -1,15 +1,12 @@
-"""The certificate of the method `bela`: bets against every number of errors at once, on weighted draws."""
-
-from __future__ import annotations
+"""Bets against every number of errors at once, on weighted draws: to certify that few are wrong, or refute it."""
 
 import copy
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from bela.bounds._experts import ErrorCurves
 from bela.bounds._projection import bet, even_weights, tilt
+from bela.bounds._registry import BOUNDS, Counts, Population
 from bela.errors import ParameterError
 from bela.records import BoolArray, FloatArray, IntArray
 
@@ -18,28 +15,94 @@ _EVEN = 0.1  # of the draws, spread over all rows alike, lest a wrong guess star
 _RATIO = 1.04
 _SMALL = 24
 _FINEST = 10**6  # no practical number of draws tells shares of errors closer than this apart
-_ROUNDING = 1e-9  # of log M: far above what rounding adds up to
+_STEEPNESS = np.array([0.0, 1.0, 2.0, 3.0, 4.5, 6.0, 8.0, 10.0, 12.0])
+_N_LEVELS = 44
+_SPREAD = 0.03  # of an expert's level, spread evenly over the bins, so that no bin is ever called faultless
+_DOUBT = 0.05  # of the prior, spread evenly over the experts, so that a wrong prior costs 6 nats at most
+_OWN = 200.0  # draws after which a bin's own record weighs as much as the curves
+_FLOOR = 1e-280  # of a weight: keeps the mixture of low levels defined when all of them have been refuted
+
+_STAKES: FloatArray = 0.1 * 2.0 ** np.arange(9)  # of a bet on a lower bound; its fortune is the mean over all of them
+_MOST = 0.9  # of what may be staked at all, lest one right row ruins a bet
 
 
 def error_grid(population: int, aim: int | None = None) -> IntArray:
     """Choose the numbers of errors to bet against: all small ones, then steps of 4 %, finer above the aim.
 
-    Examples
-    --------
     >>> error_grid(10_000)[[0, 1, 23, 24, 34, -1]].tolist(), len(error_grid(10**9, aim=10**7))
     ([1, 2, 24, 25, 37, 10000], 329)
     """
     unit = max(1, population // _FINEST)
     steps = math.ceil(math.log(max(population / (_SMALL * unit), 1.0)) / math.log(_RATIO)) + 1
-    points = [unit * np.arange(1, _SMALL + 1), np.rint(_SMALL * unit * _RATIO ** np.arange(steps)), [population]]
-    if aim is not None:
-        points.append(np.rint((aim + 1) * np.linspace(1.0, 1.2, 33)))
+    near = np.rint((0 if aim is None else aim + 1) * np.linspace(1.0, 1.2, 33))
+    points = [unit * np.arange(1, _SMALL + 1), np.rint(_SMALL * unit * _RATIO ** np.arange(steps)), [population], near]
     grid = np.unique(np.concatenate([np.asarray(p, dtype=np.int64) for p in points]))
-    result: IntArray = grid[(grid >= 1) & (grid <= population)]
-    return result
+    return grid[(grid >= 1) & (grid <= population)]
 
 
-class ErrorBets:
+class ErrorCurves:
+    """What share of each bin a labelling gets wrong, learnt from answers one at a time.
+
+    The experts are curves logit g = c - k sqrt(u), with u the bin's middle rank by confidence (0: least sure), for
+    several steepnesses k and mean levels. The guess of a bin is the mixture's, drawn towards the bin's own
+    record. Nothing that rests on a guess is valid because the guess is good; a good one makes bounds tight.
+
+    `seen` and `wrong` are what training answers say beforehand: for each bin, the least confident first, how many were
+    like a draw from it, and of these how many were wrong. Fractions are welcome. `trust` is the power to which that
+    evidence is taken: cross-validated outcomes are worth less than draws.
+    """
+
+    def __init__(
+        self, sizes: IntArray, *, seen: Counts | None = None, wrong: Counts | None = None, trust: float = 0.7
+    ) -> None:
+        share = np.asarray(sizes, dtype=float) / max(float(np.sum(sizes)), 1.0)
+        self.n_bins = n_bins = len(share)
+        middle = np.cumsum(share) - 0.5 * share
+        lowest = min(1e-3, max(1.0 / max(float(np.sum(sizes)), 2.0), 1e-6))
+        ends = math.log(lowest / (1.0 - lowest)), math.log(0.97 / 0.03)
+        self.levels: FloatArray = 1.0 / (1.0 + np.exp(-np.linspace(*ends, _N_LEVELS)))
+        slope = -_STEEPNESS[None, :, None] * np.sqrt(middle)
+        level = self.levels[:, None, None]
+        high = np.full((_N_LEVELS, len(_STEEPNESS), 1), 30.0)
+        low = -high
+        for _ in range(40):
+            c = 0.5 * (low + high)
+            above = (1.0 / (1.0 + np.exp(-(c + slope)))) @ share[:, None] > level
+            low, high = np.where(above, low, c), np.where(above, c, high)
+        curves = 1.0 / (1.0 + np.exp(-(0.5 * (low + high) + slope)))
+        self._curves: FloatArray = np.clip((1.0 - _SPREAD) * curves + _SPREAD * level, 1e-12, 1.0 - 1e-9)
+        self._log_wrong, self._log_right = np.log(self._curves), np.log1p(-self._curves)
+        self._log_weight: FloatArray = np.zeros(self._curves.shape[:2])
+        self._mixed: FloatArray | None = None
+        self._seen = self._wrong = np.zeros(n_bins)
+        if seen is not None:
+            n, w = np.asarray(seen, dtype=float), np.asarray(self._wrong if wrong is None else wrong, dtype=float)
+            if n.shape != (n_bins,) or w.shape != (n_bins,) or np.any(w < 0) or np.any(w > n):
+                raise ParameterError("prior evidence has one count a bin, of which none to all are wrong")
+            evidence = trust * (self._log_wrong @ w + self._log_right @ (n - w))
+            prior = np.exp(evidence - evidence.max())
+            self._log_weight = np.log((1.0 - _DOUBT) * prior / prior.sum() + _DOUBT / prior.size)
+
+    def update(self, bin_: int, wrong: bool) -> None:
+        """Learn the outcome of one row; arrays are replaced, never changed, so that a copy stays as it is."""
+        log_weight = self._log_weight + (self._log_wrong if wrong else self._log_right)[:, :, bin_]
+        self._log_weight = log_weight - log_weight.max()
+        here = np.arange(self.n_bins) == bin_
+        self._seen, self._wrong = self._seen + here, self._wrong + (here & wrong)
+        self._mixed = None
+
+    def guess(self, level: FloatArray) -> FloatArray:
+        """Guess each bin's share of errors, given that the share of all rows is below a level; one row a level."""
+        if self._mixed is None:
+            weight = np.maximum(np.exp(self._log_weight), _FLOOR)
+            mixed = np.cumsum((weight[:, None, :] @ self._curves)[:, 0, :], axis=0)
+            mixed /= np.cumsum(weight.sum(axis=1))[:, None]
+            self._mixed = (_OWN * mixed + self._wrong) / (_OWN + self._seen)
+        return self._mixed[np.maximum(np.searchsorted(self.levels, level, side="right") - 1, 0)]
+
+
+@BOUNDS.register("bets")
+class ErrorBets(Population):
     """An upper bound on how many rows of a population are wrong, better with every draw, true at all times.
 
     The population is cut into bins of confidence, the least confident first. Against each number n_k of a
@@ -49,16 +112,15 @@ class ErrorBets:
     Rows that become known without being drawn (`know`) leave the population, whatever they were chosen by. For draws
     made in other bins than today's, regroup the rows into cells (`regroup`), each within one of today's bins.
 
-    Parameters
-    ----------
-    sizes
-        Rows of each bin.
-    alpha
-        The allowed failure probability.
-    seen, wrong
-        Evidence from training answers, for each bin: see `ErrorCurves`. It shapes the bets, and needs not be true.
-    aim
-        How many errors may stay in the rows that nobody has seen: weights and grid are tuned to show no more.
+    `seen` and `wrong` are evidence from training answers for each bin (see `ErrorCurves`), which shapes the bets and
+    need not be true. `aim` is how many errors may stay in the rows that nobody has seen: weights and grid are tuned to
+    show no more.
+
+    >>> bets = ErrorBets([1000, 4000, 5000], alpha=0.05)
+    >>> for _ in range(60):  # always the least confident bin, as if by chance
+    ...     bets.observe(0, wrong=False, weights=bets.weights())
+    >>> bets.errors_upper < 1000, bets.found, bets.n_left
+    (True, 0, 9940)
 
     Guarantee
     ---------
@@ -68,72 +130,31 @@ class ErrorBets:
     Assumes
     -------
     Labels, bins and alpha are fixed before the first draw that is observed, or are independent of these draws. At each
-    draw, every row that is neither drawn nor known had a chance proportional to the weight of its cell, and the
-    weights were fixed before the draw. Draws are observed in their order, every one of them, those without an
-    answer as wrong.
-
-    Examples
-    --------
-    >>> bets = ErrorBets([1000, 4000, 5000], alpha=0.05)
-    >>> for _ in range(60):  # always the least confident bin, as if by chance
-    ...     bets.observe(0, wrong=False, weights=bets.weights())
-    >>> bets.errors_upper < 1000, bets.found, bets.n_left
-    (True, 0, 9940)
+    draw, every row that is neither drawn nor known had a chance proportional to the weight of its cell, and the weights
+    were fixed before the draw. Draws are observed in their order, every one of them, those without an answer as wrong.
     """
 
     def __init__(
-        self,
-        sizes: npt.ArrayLike,
-        *,
-        alpha: float,
-        seen: npt.ArrayLike | None = None,
-        wrong: npt.ArrayLike | None = None,
+        self, sizes: Counts, *, alpha: float, seen: Counts | None = None, wrong: Counts | None = None,
         aim: int | None = None,
-    ) -> None:
-        counts = np.array(sizes)
-        if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer) or np.any(counts < 0):
-            raise ParameterError("sizes are the numbers of rows of the bins, one whole number a bin, none negative")
-        if not 0.0 < alpha < 1.0:
-            raise ParameterError(f"alpha lies strictly between 0 and 1, not {alpha}")
-        self.alpha, self.aim = alpha, aim
-        self.population = int(counts.sum())
-        self._threshold = math.log(1.0 / alpha) + _ROUNDING
-        self._left: IntArray = counts.astype(np.int64)
+    ) -> None:  # fmt: skip
+        super().__init__(sizes, alpha=alpha)
+        self.aim = aim
         self._bin: IntArray | None = None  # of each cell; None: cells are bins
-        self._found = 0
-        self._curves = ErrorCurves(
-            self._left,
-            seen=None if seen is None else np.asarray(seen, dtype=float),
-            wrong=None if wrong is None else np.asarray(wrong, dtype=float),
-        )
+        self._curves = ErrorCurves(self.left, seen=seen, wrong=wrong)
         self._grid = error_grid(self.population, aim)
         self._log_m: FloatArray = np.zeros(len(self._grid))
-        self._nu: FloatArray = np.zeros(len(self._grid))
+        self._nu: FloatArray = self._log_m
         self._alive: BoolArray = np.ones(len(self._grid), dtype=bool)  # not ruled out yet
         self._top = len(self._grid)  # one past the largest number that is not ruled out
-
-    @property
-    def found(self) -> int:
-        """How many rows were seen to be wrong, drawn or known, unanswered ones included."""
-        return self._found
-
-    @property
-    def n_left(self) -> int:
-        """How many rows are neither drawn nor known."""
-        return int(self._left.sum())
-
-    @property
-    def left(self) -> IntArray:
-        """How many rows of each cell are neither drawn nor known."""
-        return self._left.copy()
 
     @property
     def errors_upper(self) -> int:
         """The bound on the errors of the whole population at the start, those found included."""
         upper = self.population if self._top == len(self._grid) else int(self._grid[self._top]) - 1
-        return max(min(upper, self._found + self.n_left), self._found)
+        return max(min(upper, self.found + self.n_left), self.found)
 
-    def copy(self) -> ErrorBets:
+    def copy(self) -> "ErrorBets":
         """Return a twin that goes its own way: to look ahead, or to undo."""
         twin = copy.copy(self)
         twin._curves = copy.copy(self._curves)
@@ -141,7 +162,7 @@ class ErrorBets:
 
     def remaining_upper(self, n_unanswered: int = 0) -> int:
         """Bound the errors that are left once those found are corrected, `n_unanswered` of which nobody can correct."""
-        return self.errors_upper - self._found + n_unanswered
+        return self.errors_upper - self.found + n_unanswered
 
     def weights(self) -> FloatArray:
         """Propose draw weights for the rows of each bin, of mean 1 over the rows left.
@@ -150,18 +171,15 @@ class ErrorBets:
         """
         if self._bin is not None:
             raise ParameterError("weights are proposed for bins: regroup the rows that are left into bins first")
-        n_left = max(self.n_left, 1)
-        target = self.errors_upper - self._found
-        if self.aim is not None:
-            target = min(target, self.aim + 1)
+        n_left = self.n_left
+        if not n_left:
+            return np.ones(len(self.left))
+        target = min(self.errors_upper - self.found, math.inf if self.aim is None else self.aim + 1)
         level = min(max(target, 1) / n_left, 1.0 - 1e-9)
-        share = self._left / n_left
-        result: FloatArray = np.ones(len(share))
-        if self.n_left:
-            result = _EVEN + (1.0 - _EVEN) * even_weights(share, self._guess(np.array([level]), share)[0], level)
-        return result
+        share = self.left / n_left
+        return _EVEN + (1.0 - _EVEN) * even_weights(share, self._guess(np.array([level]), share)[0], level)
 
-    def regroup(self, left: npt.ArrayLike, bins: npt.ArrayLike | None = None) -> None:
+    def regroup(self, left: Counts, bins: Counts | None = None) -> None:
         """Cut the rows that are left into other cells; `bins` says in which bin each lies, None that cells are bins."""
         counts = np.array(left, dtype=np.int64)
         where = np.arange(len(counts)) if bins is None else np.array(bins, dtype=np.int64)
@@ -172,50 +190,39 @@ class ErrorBets:
             raise ParameterError(f"there are {n_bins} bins, not {len(counts)}")
         if int(counts.sum()) != self.n_left:
             raise ParameterError(f"{self.n_left} rows are left to be regrouped, not {int(counts.sum())}")
-        self._left, self._bin = counts, None if bins is None else where
+        self.left, self._bin = counts, None if bins is None else where
 
     def know(self, cell: int, *, wrong: bool) -> None:
         """Take out a row that became known without being drawn."""
-        self._take(cell)
-        self._found += wrong
+        self._take(cell, wrong)
         self._rule_out()
 
-    def observe(self, cell: int, *, wrong: bool, weights: npt.ArrayLike) -> None:
+    def observe(self, cell: int, *, wrong: bool, weights: Counts) -> None:
         """Bet on a drawn row of a cell, and learn whether it is wrong; `weights` are those it was drawn with."""
-        w = np.asarray(weights, dtype=float)
-        left = self._left
-        if w.shape != left.shape or not np.all((w > 0.0) & np.isfinite(w) | (left == 0)):
-            raise ParameterError("draw weights are positive and finite, one a cell")
-        if not 0 <= cell < len(left) or left[cell] == 0:
-            raise ParameterError(f"no row of cell {cell} is left to be drawn")
-        first = int(np.searchsorted(self._grid, self._found, side="right"))
+        w = self._check_draw(cell, weights)
+        first = int(np.searchsorted(self._grid, self.found, side="right"))
         if first < self._top:
             self._bet(slice(first, self._top), cell, wrong, w)
         self._curves.update(cell if self._bin is None else int(self._bin[cell]), wrong)
-        self._take(cell)
-        self._found += wrong
+        self._take(cell, wrong)
         self._rule_out()
 
     def _guess(self, level: FloatArray, share: FloatArray) -> FloatArray:
-        guess = self._curves.guess(_BELOW * level)
-        if self._bin is not None:
-            guess = guess[:, self._bin]
+        guess = self._curves.guess(_BELOW * level)[:, slice(None) if self._bin is None else self._bin]
         # Against a hypothesis below the guess there is no bet: bring the guess down.
-        result: FloatArray = guess * np.minimum(_BELOW * level / (guess @ share), 1.0)[:, None]
-        return result
+        return guess * np.minimum(_BELOW * level / (guess @ share), 1.0)[:, None]
 
     def _bet(self, tested: slice, cell: int, wrong: bool, weights: FloatArray) -> None:
         n_left = self.n_left
-        share = self._left / n_left
+        share = self.left / n_left
         weight = weights / float(weights @ share)
-        level = (self._grid[tested] - self._found) / n_left
+        level = (self._grid[tested] - self.found) / n_left
         possible = level < 1.0  # where all that is left must be wrong, a right row settles it without a bet
         level = np.where(possible, level, 0.5)
         guess = self._guess(level, share)
-        nu = self._nu[tested]
+        nu = self._nu[tested].copy()
         cold = np.flatnonzero(nu == 0.0)
         if len(cold):
-            nu = nu.copy()
             nu[cold] = tilt(share, weight, guess[cold], level[cold], nu[cold])
         paid, nu = bet(share, weight, guess, level, nu, cell=cell, wrong=wrong)
         log_m, tilts = self._log_m.copy(), self._nu.copy()
@@ -223,15 +230,70 @@ class ErrorBets:
         tilts[tested] = np.where(possible, nu, 0.0)
         self._log_m, self._nu = log_m, tilts
 
-    def _take(self, cell: int) -> None:
-        if not 0 <= cell < len(self._left) or self._left[cell] == 0:
-            raise ParameterError(f"no row of cell {cell} is left")
-        left = self._left.copy()
-        left[cell] -= 1
-        self._left = left
-
     def _rule_out(self) -> None:
-        alive = self._alive & (self._log_m < self._threshold) & (self._grid <= self._found + self.n_left)
-        self._alive = alive
-        while self._top and not alive[self._top - 1]:
+        self._alive = self._alive & (self._log_m < self._threshold) & (self._grid <= self.found + self.n_left)
+        while self._top and not self._alive[self._top - 1]:
             self._top -= 1
+
+
+@BOUNDS.register("errors-lower")
+class ErrorsLower(Population):
+    """A lower bound on how many rows of a population are wrong, better with every draw, true at all times.
+
+    Against each number n of a grid runs a mean M of products of bets 1 + k (y - r) for several stakes k, where y is 1/x
+    for a wrong row and 0 for a right one, x the row's chance to be drawn relative to the mean over the rows left, and r
+    the share of the rows left that would be wrong if n were in all. Once M reaches 1/alpha, "at most n are wrong" is
+    ruled out for good.
+
+    `aim` is the number of errors that the bound shall rise above: the grid is finest there.
+
+    >>> bound = ErrorsLower(10_000, alpha=0.05, aim=500)
+    >>> for i in range(100):
+    ...     bound.observe(0, wrong=i % 5 == 0, weights=[1.0])
+    >>> 500 < bound.errors_lower < 2000, bound.found
+    (True, 20)
+
+    Guarantee
+    ---------
+    ``Pr[at some time, errors_lower > E] <= alpha`` over the draws, for the number E of wrong rows; any time, any
+    stopping rule. Proof: y has the mean (E - found) / R over the R rows left, so under E <= n no bet is expected to
+    grow, whatever its stake; Ville's inequality. Only the grid's first number at or above E can be ruled out falsely.
+
+    Assumes
+    -------
+    Labels and alpha are fixed before the first draw. At each draw every row not drawn before had a chance proportional
+    to a positive weight that was fixed before the draw. Draws are observed in their order, every one of them, those
+    without an answer as right.
+    """
+
+    def __init__(self, sizes: Counts, *, alpha: float, aim: int | None = None) -> None:
+        super().__init__(sizes, alpha=alpha)
+        if self.population < 1:
+            raise ParameterError(f"a population has at least one row, not {self.population}")
+        near = np.rint((aim or 0) * np.linspace(0.8, 1.0, 17)).astype(np.int64)
+        grid: IntArray = np.unique(np.concatenate([[0], error_grid(self.population), near]))
+        self._grid = grid[grid < self.population]
+        self._log_m: FloatArray = np.zeros((len(self._grid), len(_STAKES)))
+        self._out: BoolArray = np.zeros(len(self._grid), dtype=bool)
+        self._lower = 0
+
+    @property
+    def errors_lower(self) -> int:
+        """The bound on the errors of the whole population, those found included."""
+        return min(max(self._lower, self.found), self.found + self.n_left)
+
+    def observe(self, cell: int, *, wrong: bool, weights: Counts) -> None:
+        """Bet on a drawn row of a cell, and learn whether it is wrong; `weights` are those it was drawn with."""
+        w = self._check_draw(cell, weights)
+        x = float(w[cell] * self.left.sum() / (w @ self.left))  # the row's chance relative to the mean
+        share = (self._grid - self.found) / self.n_left
+        open_ = ~self._out & (share >= 0.0) & (share < 1.0)  # a share of 1 and above cannot be refuted yet
+        r = share[open_][:, None]
+        stake = np.minimum(_STAKES, _MOST / np.maximum(r, 1e-12))
+        self._log_m[open_] += np.log1p(stake * ((1.0 / x if wrong else 0.0) - r))
+        self._take(cell, wrong)
+        largest = self._log_m.max(axis=1)
+        mean = largest + np.log(np.exp(self._log_m - largest[:, None]).mean(axis=1))
+        self._out |= (mean >= self._threshold) | (self._grid < self.found)
+        first = int(np.argmin(self._out)) if not self._out.all() else len(self._out)  # the first not ruled out
+        self._lower = max(self._lower, int(self._grid[first - 1]) + 1 if first else 0)

@@ -1,30 +1,58 @@
-"""How many draws a certificate will take, before they are made: for deciding what to ask next, never for a claim."""
-
-from __future__ import annotations
+"""How the failure probability is divided over revisions, and, for planning only, how many draws certificates take."""
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from bela.bounds._betting import ErrorBets
 from bela.bounds._projection import tilt
+from bela.bounds._registry import Counts, check_inside
+from bela.errors import ParameterError
 from bela.records import FloatArray
 
 _HESITATION = 1.0  # nats that bets lose while they learn where the errors are
 
 
-def growth(share: FloatArray, guess: FloatArray, level: FloatArray) -> FloatArray:
-    """Expected growth of log M a draw, against "a share `level` is wrong", if the guess is right.
+class AlphaBudget:
+    """An allowed failure probability, of all revisions together, that is handed out in parts and never exceeded.
 
-    Parameters
-    ----------
-    share
-        Of the rows, the share of each bin.
-    guess
-        The share of errors in each bin; one row a case.
-    level
-        The hypothesis of each case. The growth is zero where the guess itself is as large.
+    >>> budget = AlphaBudget(0.05)
+    >>> budget.spend(), budget.spend(), budget.left
+    (0.025, 0.0125, 0.0125)
+
+    Guarantee
+    ---------
+    If each part goes to one bound that fails with at most the probability of its part, the probability that any of
+    them ever fails is at most alpha, whichever of them is reported and whenever.
+
+    Assumes
+    -------
+    Each bound counts draws from after its part was handed out only; then anything may decide on the part. A bound that
+    replays old draws must not get its part because of what those showed: see docs/guarantees.md, "Several revisions".
+    """
+
+    def __init__(self, alpha: float) -> None:
+        check_inside("alpha", alpha)
+        self.alpha = self.left = alpha  # `left` has not been handed out
+
+    def take(self, alpha: float) -> None:
+        """Hand out what somebody has decided on."""
+        if not 0.0 <= alpha <= self.left:
+            raise ParameterError(f"there is {self.left} left to spend, not {alpha}")
+        self.left -= alpha
+
+    def spend(self, part: float = 0.5) -> float:
+        """Hand out a part of what is left; half by default, so that there is always something left."""
+        check_inside("a part of what is left", part)
+        spent = self.left * part
+        self.take(spent)
+        return spent
+
+
+def growth(share: FloatArray, guess: FloatArray, level: FloatArray) -> FloatArray:
+    """Expected growth of log M a draw, against "a share `level` is wrong", if the guess is right and smaller, else 0.
+
+    `share` is that of the rows in each bin; each case has a row of `guess`, the errors of each bin, and a `level`.
     """
     spread = np.sqrt(guess * (1.0 - guess))
     result = np.zeros(len(level))
@@ -43,13 +71,12 @@ def growth(share: FloatArray, guess: FloatArray, level: FloatArray) -> FloatArra
 
 
 def draws_needed(
-    share: FloatArray, guess: FloatArray, level: FloatArray, alpha: npt.ArrayLike, won: npt.ArrayLike = 0.0
+    share: FloatArray, guess: FloatArray, level: FloatArray, alpha: Counts, won: Counts = 0.0
 ) -> FloatArray:
     """Expected draws until each case of `growth` is ruled out, having won so many nats; infinite if never."""
     rate = growth(share, guess, level)
     nats = np.maximum(np.log(1.0 / np.asarray(alpha)) + _HESITATION - np.asarray(won), 0.0)
-    result: FloatArray = np.where(rate > 0, nats / np.maximum(rate, 1e-300), math.inf)
-    return result
+    return np.where(rate > 0, nats / np.maximum(rate, 1e-300), math.inf)
 
 
 def level_reached(share: FloatArray, guess: FloatArray, n_draws: float, alpha: float) -> float:
@@ -69,8 +96,7 @@ def likely_shares(bets: ErrorBets, quantiles: FloatArray) -> FloatArray:
     below = np.cumsum(weight) / weight.sum()
     overall = float(weight @ curves.levels) / float(weight.sum())
     levels = curves.levels[np.minimum(np.searchsorted(below, quantiles), len(curves.levels) - 1)]
-    result: FloatArray = np.clip(mean * (levels / overall)[:, None], 1e-5, 0.98)
-    return result
+    return np.clip(mean * (levels / overall)[:, None], 1e-5, 0.98)
 
 
 def nats_won(bets: ErrorBets, n_errors: int) -> float:

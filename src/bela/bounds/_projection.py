@@ -1,12 +1,9 @@
 """One bet against "at least so many errors are left", from a guess of where the errors are.
 
-The draws are weighted: a row of a cell is drawn with probability proportional to the cell's weight. The bet pays
-
-    f = (1 - g) / (1 - p)  if the drawn row is right,      f = g / p  if it is wrong,
-
-where g is the guessed chance that the row is wrong and p is the guess bent upwards until it adds up to the errors of
-the hypothesis: x (p - g) = nu p (1 - p) with one nu >= 0 for all rows, x being the row's weight relative to the mean.
-With s = sqrt((x - nu)^2 + 4 nu x g) this has the closed form
+A row of a cell is drawn with probability proportional to the cell's weight, x relative to the mean. The bet pays
+(1 - g) / (1 - p) for a right row and g / p for a wrong one, where g is the guessed chance that it is wrong and p that
+guess bent upwards until it adds up to the errors of the hypothesis: x (p - g) = nu p (1 - p) with one nu >= 0 for all
+rows. With s = sqrt((x - nu)^2 + 4 nu x g) this has the closed form
 
     1 - p = 2 x (1 - g) / (s + x + nu),    f = (s + x + nu) / 2x if right,    f = (s + x - nu) / 2x if wrong.
 
@@ -16,8 +13,6 @@ max(1 + nu (mean of p - share of errors of the hypothesis), 1/2) is expected to 
 *for any nu >= 0*: an inaccurate nu costs power and never validity, and one step of Newton a draw will do.
 Proof: docs/guarantees.md, "One bet".
 """
-
-from __future__ import annotations
 
 import numpy as np
 
@@ -58,10 +53,7 @@ def bend(share: FloatArray, weight: FloatArray, guess: FloatArray, nu: FloatArra
 def tilt(
     share: FloatArray, weight: FloatArray, guess: FloatArray, level: FloatArray, start: FloatArray, *, steps: int = 1
 ) -> FloatArray:
-    """Find nu, for each hypothesis, at which the mean of p is near the level; see `bet` for the parameters.
-
-    Newton's steps go from `start`; where that is 0, halving finds a start first.
-    """
+    """Find nu at which the mean of p is near the level, by Newton from `start`, or, where that is 0, from halving."""
     highest = 1.0 / (1.0 - level)  # p >= 1 - x / nu: here the mean of p is past the level
     nu: FloatArray = np.minimum(start, highest)
     cold = np.flatnonzero(nu <= 0.0)
@@ -81,8 +73,7 @@ def tilt(
 def _newton(nu: FloatArray, missing: FloatArray, slope: FloatArray, highest: FloatArray) -> FloatArray:
     """Step towards the root, never so far that a bad start could throw it out."""
     stepped = np.maximum(nu + missing / np.maximum(slope, _TINY), 0.25 * nu)
-    result: FloatArray = np.minimum(np.minimum(stepped, 4.0 * nu), highest)
-    return result
+    return np.asarray(np.minimum(np.minimum(stepped, 4.0 * nu), highest))
 
 
 def bet(
@@ -97,20 +88,14 @@ def bet(
 ) -> tuple[FloatArray, FloatArray]:
     """Return what the bet against each hypothesis pays for one drawn row, and a better nu for the next draw.
 
-    Parameters
-    ----------
-    share
-        Of the rows left before the draw, the share of each cell.
-    weight
-        The draw weight of a row of each cell, relative to the mean over all rows left.
-    guess
-        One row a hypothesis, one column a cell: chances that a row is wrong.
-    level
-        For each hypothesis, the share of the rows left that are wrong.
-    nu
-        How far each guess is bent; from the last draw, or `tilt`.
-    cell, wrong
-        The cell of the drawn row, and whether the row is wrong.
+    Each cell has a `share` of the rows left before the draw, and the draw `weight` of its rows relative to the mean
+    over all rows left. Each hypothesis has a row of `guess`, the chance that a row of each cell is wrong; a `level`,
+    the share of the rows left that are wrong; and a `nu`, from the last draw or `tilt`: how far its guess is bent.
+
+    >>> share, weight, guess, level = np.ones(1), np.ones(1), np.array([[0.01]]), np.array([0.10])
+    >>> nu = tilt(share, weight, guess, level, np.zeros(1))
+    >>> bet(share, weight, guess, level, nu, cell=0, wrong=False)[0].round(3).tolist()  # (1 - 0.01) / (1 - 0.10)
+    [1.1]
 
     Guarantee
     ---------
@@ -121,14 +106,6 @@ def bet(
     -------
     The row was drawn with probability proportional to `weight` from the rows left; weight, guess, level and nu were
     fixed before; nu >= 0, 0 < guess < 1, 0 < level < 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> share, weight, guess, level = np.ones(1), np.ones(1), np.array([[0.01]]), np.array([0.10])
-    >>> nu = tilt(share, weight, guess, level, np.zeros(1))
-    >>> bet(share, weight, guess, level, nu, cell=0, wrong=False)[0].round(3).tolist()  # (1 - 0.01) / (1 - 0.10)
-    [1.1]
     """
     mean, slope = bend(share, weight, guess, nu)
     x, g = weight[cell], guess[:, cell]
@@ -149,9 +126,6 @@ def even_weights(share: FloatArray, guess: FloatArray, level: float, steps: int 
     rows, and x is proportional to p (1 - p) / (p - g). Close hypotheses give sqrt(g (1 - g)), distant ones even
     weights. Returns weights of mean 1.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> share, guess = np.array([0.1, 0.9]), np.array([0.3, 0.01])
     >>> even_weights(share, guess, 0.04).round(1).tolist(), even_weights(share, guess, 0.1).round(1).tolist()
     ([3.3, 0.7], [1.6, 0.9])
@@ -170,5 +144,4 @@ def even_weights(share: FloatArray, guess: FloatArray, level: float, steps: int 
             p = np.maximum(p + (common - divergence) * spread, guess + 0.1 * above)
             p = np.minimum(p, 1.0 - 0.1 * (1.0 - (guess + above)))
         spread = p * (1.0 - p) / (p - guess)
-    result: FloatArray = spread / float(spread @ share)
-    return result
+    return spread / float(spread @ share)

@@ -1,53 +1,17 @@
 """The labelling of one dataset, from the first question to the export."""
 
+from bela.campaign._audit import AuditResult, Mistake, Verdict, audit_result, audited_label, begin_audit, certify
 from bela.campaign._campaign import Campaign
-from bela.campaign._changes import n_carried
-from bela.campaign._label import label
-from bela.campaign._overview import Tally, last_deed, n_deeds, tally
+from bela.campaign._carry_over import n_carried
+from bela.campaign._folder import StoredCampaign, create_campaign, is_open, open_campaign
+from bela.campaign._inputs import column_texts, read_prediction
+from bela.campaign._run import Simulation, label, run_campaign, simulate, step
 from bela.campaign._settings import SETTINGS, Settings, read_settings
-from bela.campaign._stored import StoredCampaign, create_campaign, is_open, open_campaign
-from bela.campaign._team import (
-    Flag,
-    Opinions,
-    Undoable,
-    answered_by,
-    find_question,
-    flags,
-    has_said,
-    is_waiting,
-    label_source,
-    n_said,
-    opinions,
-    role_and_answer,
-    undoable,
-)
+from bela.campaign._verify import Verification, Verifier
 
 __all__ = [
-    "SETTINGS",
-    "Campaign",
-    "Flag",
-    "Opinions",
-    "Settings",
-    "StoredCampaign",
-    "Tally",
-    "Undoable",
-    "answered_by",
-    "create_campaign",
-    "find_question",
-    "flags",
-    "has_said",
-    "is_open",
-    "is_waiting",
-    "label",
-    "label_source",
-    "last_deed",
-    "n_carried",
-    "n_deeds",
-    "n_said",
-    "open_campaign",
-    "opinions",
-    "read_settings",
-    "role_and_answer",
-    "tally",
-    "undoable",
-]
+    "SETTINGS", "AuditResult", "Campaign", "Mistake", "Settings", "Simulation", "StoredCampaign", "Verdict",
+    "Verification", "Verifier", "audit_result", "audited_label", "begin_audit", "certify", "column_texts",
+    "create_campaign", "is_open", "label", "n_carried", "open_campaign", "read_prediction", "read_settings",
+    "run_campaign", "simulate", "step",
+]  # fmt: skip

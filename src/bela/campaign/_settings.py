@@ -1,36 +1,18 @@
 """The settings of a campaign on disk: a TOML file that people can read."""
 
-from __future__ import annotations
-
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from bela.campaign._durable import write_durably
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from bela.book import events
 from bela.errors import JournalError, ParameterError
 from bela.methods import DEFAULT_METHOD
+from bela.storage import write_durably as write_atomically
 
-SETTINGS = "campaign.toml"
-"""The name of the file in the folder of a campaign."""
-
-VERSION = 1
-_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("data", "fingerprint", "id_column", "label_column", "encoding", "method"), (str,)),
-    **dict.fromkeys(("journal", "rows", "carried"), (str,)),
-    **dict.fromkeys(("n_rows", "budget", "seed"), (int,)),
-    **dict.fromkeys(("target", "confidence"), (float, int)),
-    **dict.fromkeys(("hidden", "classes"), (list,)),
-    "features": (dict,),
-}
-_SENSIBLE: dict[str, Callable[[Any], bool]] = {  # what `Campaign` does not look at itself, or only later
-    "n_rows": lambda n: n >= 1,
-    "seed": lambda seed: int(seed) == seed and seed >= 0,
-    **dict.fromkeys(("journal", "rows", "carried"), lambda name: Path(name).name == name),
-    "hidden": lambda names: all(type(name) is str for name in names),
-    "classes": lambda names: all(type(name) in (str, int, bool) for name in names),
-}
+SETTINGS = "campaign.toml"  # the name of the file in the folder of a campaign
+FORMAT = 1
 _HEAD = """\
 # A labelling campaign of bela. The answers are in the journal, everything under cache/ can be made again.
 # target and budget may be changed here or on the command line; the rest is what the campaign began with.
@@ -38,68 +20,64 @@ _HEAD = """\
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What a campaign is made with.
+def _plain_name(name: str) -> str:
+    if Path(name).name != name:
+        raise ValueError("a file of the campaign lies in its folder")
+    return name
 
-    Parameters
-    ----------
-    data
-        The path of the data, from the campaign's folder where that is possible, or the name of a dataset.
-    fingerprint, n_rows
-        Of the data, to notice when they have changed.
-    id_column, label_column
-        Columns that name the rows, and that bring labels.
-    hidden
-        Further columns that nothing may be learned from, such as the truth in a simulation.
-    encoding
-        Of a text file, if it must be told.
-    method, target, budget, confidence, seed, classes
-        As in `Campaign`.
-    journal, rows
-        The files with the events, and with a digest of each row to tell which have changed.
-    carried
-        The file with answers from before the data changed, if they have.
-    features
-        How each column becomes numbers, a `FeaturePlan` as plain values.
-    """
 
-    data: str
-    fingerprint: str
-    n_rows: int
-    id_column: str | None = None
-    label_column: str | None = None
-    hidden: tuple[str, ...] = ()
-    encoding: str | None = None
+FileName = Annotated[str, AfterValidator(_plain_name)]
+
+
+class Settings(BaseModel):
+    """What a campaign is made with; method, target, budget, confidence, seed and classes are as in `Campaign`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    data: str  # its path, from the campaign's folder where that is possible, or the name of a dataset
+    fingerprint: str  # of the data, as n_rows to notice when they have changed
+    n_rows: Annotated[int, Field(ge=1)]
+    id_column: str | None = None  # names the rows
+    label_column: str | None = None  # brings labels
+    hidden: Annotated[tuple[str, ...], Field(strict=False)] = ()  # nothing may be learned from, such as the truth
+    encoding: str | None = None  # of a text file, if it must be told
     method: str = DEFAULT_METHOD
     target: float | None = None
     budget: int | None = None
     confidence: float = 0.95
-    seed: int = 0
-    classes: tuple[Any, ...] | None = None
-    journal: str = "journal.sqlite"
-    rows: str = "rows.npy"
-    carried: str | None = None
-    features: Mapping[str, Any] = field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0)] = 0
+    classes: Annotated[tuple[events.LabelValue, ...], Field(strict=False)] | None = None
+    prediction: str | None = None  # the column with the labels under audit
+    score: str | None = None  # the column that says how sure whoever made them was
+    journal: FileName = "journal.sqlite"
+    rows: FileName = "rows.npy"  # a digest of each row, to tell which have changed
+    carried: FileName | None = None  # answers from before the data changed, if they have
+    features: dict[str, JsonValue] = Field(default_factory=dict)  # a `FeaturePlan` as plain values
 
-    def __post_init__(self) -> None:
-        for name, sensible in _SENSIBLE.items():
-            value = getattr(self, name)
-            if value is not None and not sensible(value):
-                raise ParameterError(f"{name} cannot be {value!r}")
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a file of a campaign, whole or not at all; it is on disk when this returns."""
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise JournalError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def make_settings(**values: object) -> Settings:
+    """Return settings, if they make sense."""
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        name, what = _first(error)
+        raise ParameterError(f"{name} cannot be {values.get(name)!r}: {what}") from None
 
 
 def write_settings(path: Path, settings: Settings) -> None:
     """Write the settings, whole or not at all."""
     import tomli_w
 
-    plain = {key: value for key, value in asdict(settings).items() if value is not None}
-    plain["hidden"] = list(settings.hidden)
-    if settings.classes is not None:
-        plain["classes"] = list(settings.classes)
-    features = plain.pop("features")
-    text = _HEAD + tomli_w.dumps({"version": VERSION, **plain, "features": features})
-    write_durably(path, text.encode())
+    plain = settings.model_dump(mode="json", exclude_none=True)  # with the features, a table, at the end
+    write_durably(path, (_HEAD + tomli_w.dumps({"format": FORMAT, **plain})).encode())
 
 
 def read_settings(path: Path) -> Settings:
@@ -107,27 +85,32 @@ def read_settings(path: Path) -> Settings:
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise JournalError(f"{path.parent} is no campaign: there is no {path.name} in it") from None
+        raise JournalError(f"{path.parent} is not a campaign: there is no {path.name} in it") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise JournalError(f"{path} cannot be read: {error}") from None
-    version = plain.pop("version", None)
-    if version != VERSION:
-        what = "upgrade bela" if isinstance(version, int) and version > VERSION else "repair the file"
-        raise JournalError(f"{path} has version {version!r}, this bela knows {VERSION}: {what}")
-    known = {entry.name: entry for entry in fields(Settings)}
-    unknown = plain.keys() - known.keys()
-    if unknown:
-        raise JournalError(f"{path} has a setting {sorted(unknown)[0]!r}, which there is none of: remove it")
-    for name in ("data", "fingerprint", "n_rows"):
-        if name not in plain:
-            raise JournalError(f"{path} needs the setting {name!r}: repair the file")
-    for name, value in plain.items():
-        if type(value) not in _TYPES[name]:
-            raise JournalError(f"{path} has the setting {name} = {value!r}, which makes no sense: repair the file")
-    for name in ("hidden", "classes"):
-        if name in plain:
-            plain[name] = tuple(plain[name])
+    written = plain.pop("format", None)
+    if written is None and "version" in plain:
+        raise JournalError(
+            f"{path.parent} was made before the first release of bela, whose format this one does not read: begin the "
+            "campaign again, with the answers exported by the version that made it"
+        )
+    if type(written) is not int or written != FORMAT:
+        what = "upgrade bela" if isinstance(written, int) and written > FORMAT else "repair the file"
+        raise JournalError(f"{path} has format {written!r}, this bela knows {FORMAT}: {what}")
     try:
-        return Settings(**plain)
-    except ParameterError as error:
-        raise JournalError(f"{path} has a setting that makes no sense, as {error}: repair the file") from None
+        return Settings.model_validate(plain)
+    except ValidationError as error:
+        name, what = _first(error)
+        if name not in Settings.model_fields:
+            wrong = f"has a setting {name!r}, which there is none of: remove it"
+        elif name not in plain:
+            wrong = f"needs the setting {name!r}: repair the file"
+        else:
+            wrong = f"has the setting {name} = {plain[name]!r}, which makes no sense ({what}): repair the file"
+        raise JournalError(f"{path} {wrong}") from None
+
+
+def _first(error: ValidationError) -> tuple[str, str]:
+    """Return the first setting that is wrong, and what is wrong with it."""
+    first = error.errors(include_url=False)[0]
+    return str(first["loc"][0]), str(first["msg"])

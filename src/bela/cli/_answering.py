@@ -1,188 +1,132 @@
-"""Whoever answers in `bela run`: a column, a function or a command, with labels that fit the campaign's classes."""
+"""Whoever answers in `bela run`: an oracle chosen by name, with labels that fit the campaign's classes."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+import math
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import cast
 
-from bela._functions import load_function
-from bela.campaign import Campaign, StoredCampaign
-from bela.datasets import load_dataset
-from bela.errors import ParameterError
-from bela.oracles import CallableOracle, CommandOracle, FunctionOracle, answers_of
-from bela.sources import brought_labels
+import numpy as np
 
-if TYPE_CHECKING:
-    from bela.cli._output import Output
-    from bela.protocols import Oracle
-    from bela.records import IntArray, Label, Result
-
-_AT_ONCE = 8  # questions to a command: starting it may take longer than answering
+from bela.campaign import Campaign, StoredCampaign, run_campaign
+from bela.cli._options import AnswerOptions
+from bela.cli._output import Output, watch
+from bela.data import ArrayTable, column_labels, load_dataset, open_table
+from bela.errors import DataError, ParameterError
+from bela.labels import is_missing, label_like
+from bela.oracles import ORACLES, OracleContext, OracleOptions
+from bela.protocols import Oracle, Table
+from bela.records import Answer, IntArray, Label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answerer:
-    """Who answers, as chosen on the command line: by a truth, a function or a command, or by none of them.
+    """Who answers, as chosen on the command line, and how many questions at once; None for as many as the method likes.
 
-    `batch`, `timeout`, `retries` and `keep_running` are None where nothing was said.
+    `truth` is the column or file with the true labels, "" for those of the dataset, None for another oracle.
     """
 
     truth: str | None
-    function: str | None
-    command: str | None
     batch: int | None
-    timeout: float | None
-    retries: int | None
-    keep_running: bool
-
-    def __post_init__(self) -> None:
-        chosen = [value for value in (self.truth, self.function, self.command) if value is not None]
-        if len(chosen) > 1:
-            raise ParameterError("--truth, --oracle and --oracle-cmd exclude each other: who is to answer?")
-        for option, given in (
-            ("--timeout", self.timeout is not None),
-            ("--retries", self.retries is not None),
-            ("--keep-running", self.keep_running),
-        ):
-            if given and self.command is None:
-                raise ParameterError(f"{option} is for --oracle-cmd: leave it out")
-        if self.batch is not None and self.batch < 1:
-            raise ParameterError(f"--batch is a number of questions from 1 on, not {self.batch}")
-        if self.function is not None:
-            load_function(self.function)  # whether there is one is said before any work is done
-        if self.command is not None:
-            self._command(self.command, lambda row: {})
+    make: Callable[[OracleContext], Oracle]
 
     @property
     def truth_column(self) -> str | None:
         """The column of the data that has the truth, if it is one."""
-        return None if self.truth is None or self._is_file(self.truth) else self.truth
+        return None if not self.truth or (is_array(self.truth) and Path(self.truth).is_file()) else self.truth
 
-    def check(self, *, brings_truth: bool) -> None:
-        """Refuse data that nobody answers for."""
-        if not brings_truth and self.truth is None and self.function is None and self.command is None:
-            raise ParameterError(
-                "nobody answers: name a column with --truth, a function with --oracle or a command with --oracle-cmd"
-            )
 
-    def n_questions(self, campaign: Campaign) -> int:
-        """How many questions to ask at once."""
-        if self.batch is not None:
-            return self.batch
-        return campaign.method.batch if self.command is None else max(_AT_ONCE, campaign.method.batch)
+def have_answered(
+    stored: StoredCampaign, answerer: Answerer, output: Output, *, stop_after: int | None
+) -> float | None:
+    """Have an oracle answer for a campaign, and return the true share of right labels, if it is known."""
+    campaign, batch = stored.campaign, answerer.batch
 
-    def oracle(self, stored: StoredCampaign, output: Output) -> tuple[MatchingOracle, str]:
-        """Return what answers for a campaign, and its name for the record."""
-        hide = stored.hidden
-        found: Oracle
-        if self.function is not None:
-            found, name = FunctionOracle(self.function, stored.records, hide=hide), self.function
-        elif self.command is not None:
-            classes: Any = lambda: stored.campaign.classes  # noqa: E731 - one of two
-            if stored.settings.classes is not None:
-                classes = stored.campaign.classes
-            command = self._command(self.command, stored.records, hide=hide, classes=classes, on_retry=output.say)
-            found, name = command, _name(command)
-        else:
-            labels = self.true_labels(stored)
-            if labels is None:
-                raise ParameterError("nobody answers: there is no truth")
-            found, name = (
-                CallableOracle(lambda rows: [labels.get(int(row)) for row in rows]),
-                f"truth {self.truth or ''}".strip(),
-            )
-        return MatchingOracle(found, stored.campaign), name
+    def labels(name: str) -> Mapping[int, Label]:
+        return true_labels(stored.records, name, stored.settings.data)
 
-    def true_labels(self, stored: StoredCampaign) -> Mapping[int, Label] | None:
-        """Return the true labels by row, if they are known."""
-        if self.truth is None:
-            if self.function is not None or self.command is not None:
-                return None
-            return dict(enumerate(load_dataset(stored.settings.data).y.tolist()))
-        if self._is_file(self.truth):
-            import numpy as np
+    context = OracleContext(
+        records=stored.records, hidden=stored.hidden, labels=labels, say=output.say,
+        classes=lambda: campaign.classes, closed=stored.settings.classes is not None,
+    )  # fmt: skip
+    with closing(MatchingOracle(answerer.make(context), campaign)) as oracle, watch(stored.path.name) as show:
+        if batch is None and oracle.batch:
+            batch = max(oracle.batch, campaign.assessment.batch)
+        truth = None if answerer.truth is None else labels(answerer.truth)
+        trajectory = run_campaign(
+            campaign, oracle, stop_after=stop_after, truth=truth, batch=batch, by=oracle.name, progress=show
+        )
+    return None if not trajectory or math.isnan(trajectory[-1].accuracy) else trajectory[-1].accuracy
 
-            from bela.sources import open_records
 
-            labels = np.asarray(getattr(open_records(self.truth), "array", np.empty(0)))
-            if labels.shape != (stored.records.n_rows,):
-                raise ParameterError(
-                    f"--truth {self.truth} must have one label for each of the {stored.records.n_rows} rows, and has "
-                    f"the shape {labels.shape}"
-                )
-            return {row: label for row, label in enumerate(labels.tolist()) if label == label}  # noqa: PLR0124 - no NaN
-        return brought_labels(stored.records, self.truth)
+def choose_oracle(said: AnswerOptions, *, brings_truth: bool) -> Answerer:
+    """Return who answers, by what was said with --truth, --oracle and --oracle-cmd."""
+    options = OracleOptions(
+        batch=said.batch, timeout=said.timeout, retries=said.retries, keep_running=said.keep_running
+    )  # fmt: skip
+    chosen = [("truth", said.truth), ("command", said.oracle_cmd), _named(said.oracle)]
+    given = [(name, argument) for name, argument in chosen if argument is not None]
+    if len(given) > 1:
+        raise ParameterError("--truth, --oracle and --oracle-cmd exclude each other: who is to answer?")
+    name, argument = given[0] if given else ("truth", "")
+    make = ORACLES[name](argument, options)
+    if name == "truth" and not argument and not brings_truth:
+        raise ParameterError(
+            "nobody answers: name a column with --truth, a function with --oracle or a command with --oracle-cmd"
+        )
+    return Answerer(truth=argument if name == "truth" else None, batch=said.batch, make=make)
 
-    def _command(self, command: str, records: Any, **options: Any) -> CommandOracle:
-        given = {"timeout": self.timeout, "retries": self.retries}
-        options.update((name, value) for name, value in given.items() if value is not None)
-        return CommandOracle(command, records, batch=self.batch or 64, keep_running=self.keep_running, **options)
 
-    @staticmethod
-    def _is_file(truth: str) -> bool:
-        return truth.endswith(".npy") and Path(truth).is_file()
+def _named(oracle: str | None) -> tuple[str, str | None]:
+    """Return the name and the argument of an oracle: `name=argument`, a name alone, or a `module:function`."""
+    name, _, argument = (oracle or "").partition("=")
+    return (name, argument) if name in ORACLES else ("function", oracle)
 
 
 class MatchingOracle:
-    """Give answers as labels of the type that the classes have: 3 and "3" are the same class.
-
-    Parameters
-    ----------
-    oracle
-        Whoever answers.
-    campaign
-        Its classes.
-    """
+    """Give answers as labels of the type that the classes have: 3 and "3" are the same class."""
 
     def __init__(self, oracle: Oracle, campaign: Campaign) -> None:
         self._oracle, self._campaign = oracle, campaign
+        self.name, self.batch = oracle.name, oracle.batch
 
-    @property
-    def cost(self) -> float:
-        """What the answers have cost so far."""
-        return float(getattr(self._oracle, "cost", 0.0))
-
-    def __call__(self, rows: IntArray) -> Sequence[Any]:
-        """Return one label for each row, None where there is none."""
-        answers = dict(self.answers(rows))
-        return [answers[int(row)] for row in rows]
-
-    def answers(self, rows: IntArray) -> Generator[tuple[int, Any], None, None]:
-        """Yield each row with its label as soon as it is there."""
-        with closing(answers_of(self._oracle, rows)) as answers:
-            for row, label in answers:
-                yield row, self._match(label)
+    def answers(self, rows: IntArray) -> Generator[Answer, None, None]:
+        """Yield each answer as soon as it is there; a label that is none is refused when it is told."""
+        with closing(self._oracle.answers(rows)) as answers:
+            for answer in answers:
+                label = (
+                    None if answer.label is None else label_like(cast("Label", answer.label), self._campaign.classes)
+                )
+                yield replace(answer, label=label)
 
     def close(self) -> None:
-        """End a command that is still running."""
-        if isinstance(self._oracle, CommandOracle):
-            self._oracle.close()
-
-    def _match(self, label: Any) -> Any:
-        classes = self._campaign.classes
-        if label is None or not classes or type(label) is type(classes[0]):
-            return label
-        return next((known for known in classes if as_text(known) == as_text(label)), label)
+        """Let go of what the oracle holds."""
+        self._oracle.close()
 
 
-def share_right(result: Result, truth: Mapping[int, Label]) -> float | None:
-    """Return the share of labels that are right, of the rows whose truth is known."""
-    if not truth:
-        return None
-    labels = result.labels.tolist()
-    return sum(as_text(labels[row]) == as_text(label) for row, label in truth.items()) / len(truth)
+def true_labels(table: Table, name: str, data: str) -> Mapping[int, Label]:
+    """Return the labels by row that a column or a .npy file has, or the dataset itself where there is no name."""
+    if name in table.columns or not (is_array(name) or isinstance(table, ArrayTable)):
+        return column_labels(table, name)
+    if not name:
+        return dict(enumerate(load_dataset(data).y.tolist()))
+    if not is_array(name):
+        raise ParameterError(
+            f"--truth {name} is no .npy file with one label for each row, and {data} has no array {name!r}: it has "
+            f"{', '.join(table.columns)}"
+        )
+    found = open_table(name)
+    labels = np.asarray(found.array) if isinstance(found, ArrayTable) else np.empty(0)
+    if labels.shape != (table.n_rows,):
+        raise DataError(
+            f"--truth {name} must have one label for each of the {table.n_rows} rows, not the shape {labels.shape}"
+        )
+    return {row: label for row, label in enumerate(labels.tolist()) if not is_missing(label)}
 
 
-def _name(command: CommandOracle) -> str:
-    """Return what a command is called, without its options: there may be secrets among them."""
-    program, *rest = command.command
-    script = rest[0] if rest and not rest[0].startswith("-") else ""
-    return f"command {Path(program).name} {script}".strip()
-
-
-def as_text(label: Any) -> str:
-    """Return a label as text, whatever its type."""
-    return str(label).lower() if isinstance(label, bool) else str(label)
+def is_array(name: str) -> bool:
+    """Whether true labels are named as a file, not as a column."""
+    return name.endswith(".npy")

@@ -1,7 +1,5 @@
 """The `bela` program: its commands, and how it ends when something is wrong."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

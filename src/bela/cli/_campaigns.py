@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from bela.campaign import (
-    SETTINGS,
-    Campaign,
-    Settings,
-    StoredCampaign,
-    create_campaign,
-    n_carried,
-    open_campaign,
-    read_settings,
-)
-from bela.cli._campaign_options import DEFAULT_TARGET, Choices
-from bela.datasets import DATASETS
-from bela.errors import JournalError, LabelError, ParameterError
+from bela.campaign import SETTINGS, Campaign, Settings, create_campaign, n_carried, open_campaign, read_settings
+from bela.cli._options import DEFAULT_TARGET, AuditOptions, CampaignOptions, FolderOptions
+from bela.cli._output import Bars, Output
+from bela.cli._showing import first
+from bela.data import DATASETS, label_notices
+from bela.errors import JournalError, ParameterError
+from bela.features import PreparedData, named_features
+from bela.labels import label_from_text
 
 if TYPE_CHECKING:
-    from bela.cli._output import Bars, Output
-    from bela.records import Label
+    from bela.campaign import StoredCampaign
+
+AUDIT = ".certify"
+"""What stands in the name of a campaign that audits labels, so that one that labels the same data can lie beside it."""
 
 _COLUMNS_SHOWN = 20
 _PACKED = (".gz", ".bz2", ".zst")
-_FIXED = (
-    ("method", "--method"),
-    ("confidence", "--confidence"),
-    ("seed", "--seed"),
-    ("id_column", "--id"),
-    ("label_column", "--label"),
-    ("encoding", "--encoding"),
-)
+_NAMES = {"id_column": "--id", "label_column": "--label"}  # options that are not called as their settings are
+_CHANGEABLE = ("target", "budget", "classes", "features")  # or compared in another way
 
 
 def is_campaign(path: str | Path) -> bool:
@@ -47,43 +40,44 @@ def is_campaign(path: str | Path) -> bool:
     return (Path(path) / SETTINGS).is_file()
 
 
-def default_folder(data: str) -> Path:
-    """Return the folder of the campaign about these data, if nobody names another.
+def default_folder(data: str, mark: str = "") -> Path:
+    """Return the folder of the campaign about these data: beside them, or in the working directory if it cannot be.
 
-    Examples
-    --------
     >>> [default_folder(name).as_posix() for name in ("pets/cats.csv", "pets/cats.jsonl.gz", "v1.2/", "mnist")]
     ['pets/cats.bela', 'pets/cats.bela', 'v1.2.bela', 'mnist.bela']
     """
+    beside = _beside(data, mark)
+    writable = os.access(beside.parent, os.W_OK) or not beside.parent.exists()
+    return beside if writable or beside.exists() else Path(beside.name)
+
+
+def _beside(data: str, mark: str) -> Path:
     path = Path(data)
     if not path.name or path.name == "..":
         path = path.absolute().resolve()
     name = path.name
     if not path.is_dir() and not data.endswith(("/", os.sep)):
         name = Path(path.stem if path.suffix.lower() in _PACKED else name).stem
-    return path.with_name(f"{name}.bela")
+    return path.with_name(f"{name}{mark}.bela")
 
 
 def find_campaign(place: str) -> Path:
     """Return the folder of a campaign that is there, named by itself or by its data."""
-    if is_campaign(place):
-        return Path(place)
-    folder = default_folder(place)
-    if is_campaign(folder):
-        return folder
+    for folder in (Path(place), default_folder(place), default_folder(place, AUDIT)):
+        if is_campaign(folder):
+            return folder
     if Path(place).is_dir():
-        raise JournalError(f"{place} is no campaign: there is no {SETTINGS} in it")
+        raise JournalError(f"{place} is not a campaign: there is no {SETTINGS} in it")
     raise JournalError(f"there is no campaign {place}: `bela label` or `bela run` begins one")
 
 
-def folder_of(data: str, choices: Choices) -> Path:
+def folder_of(data: str, folder: FolderOptions, mark: str = "") -> Path:
     """Return the folder of the campaign that is meant, be it there or not."""
-    return Path(data) if is_campaign(data) else choices.folder or default_folder(data)
+    return Path(data) if is_campaign(data) else folder.campaign or default_folder(data, mark)
 
 
-def is_about_dataset(data: str, choices: Choices) -> bool:
+def is_about_dataset(data: str, path: Path) -> bool:
     """Whether a campaign is, or will be, about a dataset that has a name and brings its own truth."""
-    path = folder_of(data, choices)
     return read_settings(path / SETTINGS).data in DATASETS if is_campaign(path) else _is_named(data)
 
 
@@ -91,57 +85,57 @@ def _is_named(data: str) -> bool:
     return data in DATASETS and not Path(data).exists()
 
 
+@contextmanager
 def open_or_create(
-    data: str, choices: Choices, output: Output, *, truth: str | None = None, background: bool = False
-) -> StoredCampaign:
-    """Begin a campaign, or take it up again if there is one.
+    data: str, path: Path, options: CampaignOptions, folder: FolderOptions, output: Output, *,
+    truth: str | None = None, audit: AuditOptions | None = None, background: bool = False,
+) -> Iterator[StoredCampaign]:  # fmt: skip
+    """Begin a campaign, or take it up again if there is one; `path` is the folder that is meant by `data`.
 
-    Parameters
-    ----------
-    data
-        The data, or the folder of a campaign.
-    choices
-        What was said on the command line.
-    output
-        Where to say how the columns are taken.
-    truth
-        The column with the right labels, which nothing may be learned from.
-    background
-        Make revisions in a thread of their own.
+    Nothing may be learned from the column `truth`; in the `background`, revisions are made in a thread of their own.
+    When somebody stops the program, it is said how to go on.
     """
-    if truth is not None and truth == choices.label_column:
-        raise ParameterError("--label and --truth name different columns: one has some labels, the other has all")
-    path = folder_of(data, choices)
-    if is_campaign(data):
-        if choices.folder is not None and choices.folder.resolve() != path.resolve():
-            raise ParameterError(f"{data} is a campaign already: leave out --campaign {choices.folder}")
-    elif not path.exists():
-        return _create(data, path, choices, output, truth=truth, background=background)
+    with output.apart(), _resumable(path):
+        if truth is not None and truth == options.label_column:
+            raise ParameterError("--label and --truth name different columns: one has some labels, the other has all")
+        if is_campaign(data) and folder.campaign is not None and folder.campaign.resolve() != path.resolve():
+            raise ParameterError(f"{data} is a campaign already: leave out --campaign {folder.campaign}")
+        if is_campaign(data) or path.exists():
+            stored = _take_up(data, path, options, folder, output, truth=truth, audit=audit, background=background)
+        else:
+            stored = _create(data, path, options, output, truth=truth, audit=audit, background=background)
+        with stored:
+            yield stored
+
+
+def _take_up(
+    data: str, path: Path, options: CampaignOptions, folder: FolderOptions, output: Output, *,
+    truth: str | None, audit: AuditOptions | None, background: bool,
+) -> StoredCampaign:  # fmt: skip
     before = read_settings(path / SETTINGS)
     if not is_campaign(data):
         _check_place(path, before, data)
-    _check_unchanged(path, before, choices, truth)
-    with output.bars() as bars:
-        stored = open_campaign(
-            path, accept_changes=choices.accept_changes, progress=bars, background=background
-        )  # fmt: skip
-        try:
-            if stored.settings.journal != before.journal:
-                what = "The data have" if stored.settings.fingerprint != before.fingerprint else "The program has"
-                bars.say(
-                    f"{what} changed: {n_carried(path, stored.settings)} answers to rows that are the same are kept."
-                )
-            _change(stored, choices, bars)
-        except BaseException:
-            stored.close()
-            raise
+    if audit is not None and before.prediction is None:
+        raise ParameterError(f"{path} labels rows and audits nothing: name another folder with --campaign")
+    _check_unchanged(path, before, options, truth)
+    if audit is not None:
+        _check_same(path, "--label", audit.label, before.prediction)
+        _check_same(path, "--score", audit.score, before.score)
+    with output.bars() as bars, ExitStack() as on_error:
+        stored = open_campaign(path, accept_changes=folder.accept_changes, progress=bars, background=background)
+        on_error.push(stored)
+        if stored.settings.journal != before.journal:
+            what = "The data have" if stored.settings.fingerprint != before.fingerprint else "The program has"
+            bars.say(f"{what} changed: {n_carried(path, stored.settings)} answers to rows that are the same are kept.")
+        _change(stored, options, bars)
+        on_error.pop_all()
     return stored
 
 
-def open_to_look(path: Path, output: Output, **options: Any) -> StoredCampaign:
+def open_to_look(path: Path, output: Output, *, recompute: bool = False, until: int | None = None) -> StoredCampaign:
     """Open a campaign without keeping others from writing."""
     with output.apart(), output.bars() as bars:
-        return open_campaign(path, read_only=True, progress=bars, **options)
+        return open_campaign(path, read_only=True, progress=bars, recompute=recompute, until=until)
 
 
 class _Terminated(KeyboardInterrupt):
@@ -153,37 +147,20 @@ def _terminate(*_: object) -> None:
 
 
 @contextmanager
-def resumable(path: Path) -> Iterator[None]:
+def _resumable(path: Path) -> Iterator[None]:
     """Say how to go on when somebody stops the program, be it by Ctrl-C or by the signal to end."""
     handled = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, _terminate) if handled else None
     try:
         yield
     except KeyboardInterrupt as stopped:
-        if is_campaign(path):
-            typer.echo(f"\nStopped. Every answer is kept in {path}: the same command goes on.", err=True)
-        else:
-            typer.echo("\nStopped before anything was asked: the same command begins anew.", err=True)
+        kept = f"Stopped. Every answer is kept in {path}: the same command goes on."
+        lost = "Stopped before anything was asked: the same command begins anew."
+        typer.echo(f"\n{kept if is_campaign(path) else lost}", err=True)
         raise typer.Exit(143 if isinstance(stopped, _Terminated) else 130) from None
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
-
-
-def as_label(text: str, classes: tuple[Label, ...]) -> Label:
-    """Return the name of a class as a label of the type that the others have."""
-    kind = type(classes[0]) if classes else str
-    if kind is int:
-        try:
-            return int(text)
-        except ValueError:
-            raise LabelError(f"{text!r} is no whole number, as the other classes are") from None
-    if kind is bool:
-        named = {"true": True, "false": False}
-        if text.lower() not in named:
-            raise LabelError(f"{text!r} is neither true nor false, as the other classes are")
-        return named[text.lower()]
-    return text
 
 
 def place_of_data(path: Path, settings: Settings) -> str:
@@ -191,40 +168,38 @@ def place_of_data(path: Path, settings: Settings) -> str:
     return settings.data if settings.data in DATASETS else os.path.normpath(path / settings.data)
 
 
-# ------------------------------------------------------------------------------------------------------- inside
-
-
 def _create(
-    data: str, path: Path, choices: Choices, output: Output, *, truth: str | None, background: bool
-) -> StoredCampaign:
+    data: str, path: Path, options: CampaignOptions, output: Output, *,
+    truth: str | None, audit: AuditOptions | None, background: bool,
+) -> StoredCampaign:  # fmt: skip
     if data.rstrip("/").endswith(".bela") and not Path(data).exists():
         raise JournalError(f"there is no campaign {data}: name the data to begin one")
     _check_outside(data, path)
-    asked = {"method": choices.method, "confidence": choices.confidence, "seed": choices.seed}
-    options: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    target = DEFAULT_TARGET if choices.target is None else choices.target
-    Campaign([[0.0], [1.0]], target=target, **options)  # what is wrong with these is said before any work is done
-    hidden = dict.fromkeys((*choices.hidden, *(() if truth is None else (truth,))))
+    target = DEFAULT_TARGET if options.target is None else options.target
+    predictions = None if audit is None else {"any": ["a", "b"]}
+    # What is wrong with these is said before any work is done.
+    Campaign([[0.0], [1.0]], target=target, predictions=predictions, **options.chosen())
     with output.bars() as bars:
-        n_columns = 0
-
-        def tell(line: str) -> None:
-            nonlocal n_columns
-            if not n_columns:
-                bars.say(f"This is how the columns of {data} are taken (--kind changes it):")
-            n_columns += 1
-            if n_columns <= _COLUMNS_SHOWN:
-                bars.say(f"  {line}")
-
+        mark = "" if audit is None else AUDIT
+        if path == default_folder(data, mark) != _beside(data, mark):
+            bars.say(f"The folder of {data} cannot be written to, so the campaign lies in the working directory.")
+        columns: list[str] = []
         stored = create_campaign(
             data, path,
-            id_column=choices.id_column, label_column=choices.label_column, hidden=tuple(hidden),
-            encoding=choices.encoding, kinds=choices.kinds, features=choices.features, text_model=choices.text_model,
-            progress=bars, tell=tell, background=background,
-            target=target, budget=choices.budget, classes=choices.classes, **options,
+            id_column=options.id_column, label_column=options.label_column,
+            prediction=None if audit is None else audit.label, score=None if audit is None else audit.score,
+            hidden=tuple(dict.fromkeys((*options.hidden, *(() if truth is None else (truth,))))),
+            progress=bars, tell=columns.append, background=background,
+            target=target, budget=options.budget, classes=options.class_names, **options.taken(), **options.chosen(),
         )  # fmt: skip
-        if n_columns > _COLUMNS_SHOWN:
-            bars.say(f"  and {n_columns - _COLUMNS_SHOWN:,} more: see {path / SETTINGS}")
+        if columns and audit is None:
+            bars.say(f"This is how the columns of {data} are taken (--kind changes it):")
+            for line in first(columns, _COLUMNS_SHOWN, f": see {path / SETTINGS}"):
+                bars.say(line)
+        prepared = PreparedData(table=stored.records, source=stored.campaign.source, plan=stored.plan)
+        labels = stored.settings.label_column
+        for notice in (*prepared.notices, *(() if labels is None else label_notices(stored.records, labels))):
+            bars.say(f"Note: {notice}.")
         bars.say(f"Everything is kept in {path}.")
     return stored
 
@@ -248,34 +223,22 @@ def _check_place(path: Path, settings: Settings, data: str) -> None:
         )
 
 
-def _check_unchanged(path: Path, settings: Settings, choices: Choices, truth: str | None) -> None:
+def _check_unchanged(path: Path, settings: Settings, options: CampaignOptions, truth: str | None) -> None:
     """Refuse options that contradict what a campaign began with."""
-
-    def refuse(option: str, value: object, there: object) -> None:
-        was = "without it" if there is None else f"with {there}"
-        raise ParameterError(
-            f"{option} {value} contradicts {path}, which was begun {was}: leave it out, or begin another campaign "
-            "with --campaign"
-        )
-
-    for name, option in _FIXED:
-        value, there = getattr(choices, name), getattr(settings, name)
-        if value is not None and value != there:
-            refuse(option, value, there)
-    for option, key, value in (
-        ("--features", "function", choices.features),
-        ("--text-model", "text_model", choices.text_model),
-    ):
-        if value is not None and value != settings.features.get(key):
-            refuse(option, value, settings.features.get(key))
-    kinds = settings.features.get("columns", {})
-    for column, kind in choices.kinds.items():
-        if kinds.get(column) != kind:
-            refuse("--kind", f"{column}={kind}", f"{column}={kinds[column]}" if column in kinds else None)
+    check = functools.partial(_check_same, path)
+    for name in (field.name for field in fields(options)):
+        if name in Settings.model_fields and name not in _CHANGEABLE:
+            check(_NAMES.get(name, f"--{name}"), getattr(options, name), getattr(settings, name))
+    if options.features is not None:
+        check("--features", named_features(options.features), settings.features.get("features", "auto"))
+    check("--text-model", options.text_model, settings.features.get("text_model"))
+    kinds = settings.features.get("columns")
+    for column, kind in options.kinds.items():
+        there = kinds.get(column) if isinstance(kinds, dict) else None
+        check("--kind", f"{column}={kind}", None if there is None else f"{column}={there}")
     unseen = {*settings.hidden, settings.label_column}
-    for column in choices.hidden:
-        if column not in unseen:
-            refuse("--hide", column, None)
+    for column in options.hidden:
+        check("--hide", column, column if column in unseen else None)
     if truth is not None and truth not in settings.hidden:
         raise ParameterError(
             f"{path} was begun without --truth {truth} and may have learned from that column: begin another campaign "
@@ -283,16 +246,20 @@ def _check_unchanged(path: Path, settings: Settings, choices: Choices, truth: st
         )
 
 
-def _change(stored: StoredCampaign, choices: Choices, bars: Bars) -> None:
+def _check_same(path: Path, option: str, value: object, there: object) -> None:
+    if value is not None and value != there:
+        was, another = "without it" if there is None else f"with {there}", "begin another campaign with --campaign"
+        raise ParameterError(f"{option} {value} contradicts {path}, which was begun {was}: leave it out, or {another}")
+
+
+def _change(stored: StoredCampaign, options: CampaignOptions, bars: Bars) -> None:
     """Change what may be changed: when to stop, and further classes."""
     campaign = stored.campaign
-    if choices.target is not None or choices.budget is not None:
-        stored.aim(
-            target=campaign.target if choices.target is None else choices.target,
-            budget=campaign.budget if choices.budget is None else choices.budget,
-        )
-    for name in choices.classes or ():
-        label = as_label(name, campaign.classes)
+    if options.target is not None or options.budget is not None:
+        target = campaign.target if options.target is None else options.target
+        stored.set_target(target=target, budget=campaign.budget if options.budget is None else options.budget)
+    for name in options.class_names or ():
+        label = label_from_text(name, campaign.classes)
         if label not in campaign.classes:
             campaign.add_class(label)
             bars.say(f"{name!r} is a class from now on.")

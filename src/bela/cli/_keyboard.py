@@ -1,4 +1,4 @@
-"""What is typed: single keys where there is a terminal, else whole lines."""
+"""What is typed: single keys where there is a terminal, else whole lines; and the keys that stand for classes."""
 
 from __future__ import annotations
 
@@ -6,40 +6,43 @@ import codecs
 import os
 import select
 import signal
+import string
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
 from types import FrameType
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
+
+from bela.labels import label_from_text, label_to_text
+from bela.records import Label
 
 ENTER, TAB, BACKSPACE, ESCAPE = "\n", "\t", "\x7f", "\x1b"
 OTHER = ""  # a key that means nothing, such as an arrow
+_NAMES = {"\r": ENTER, "\b": BACKSPACE, **{key: key for key in (ENTER, TAB, BACKSPACE, ESCAPE)}}
 _FOLLOWS = 0.05  # seconds within which the rest of an arrow key comes after its Escape
 
+TerminalMode: TypeAlias = "list[int | list[bytes | int]]"
 
-class Keyboard(Protocol):
+
+class Keyboard(AbstractContextManager["Keyboard"], Protocol):
     """Whatever somebody types on. It is a context, as a terminal has to be put back as it was."""
 
-    @property
-    def single(self) -> bool:
-        """Whether `read` returns at each key, else at the end of each line."""
+    single: bool
+    """Whether `read` returns at each key, else at the end of each line."""
 
     def read(self) -> str | None:
         """Return what was typed: a character or one of the constants above, or a whole line; None when all is over."""
-
-    def __enter__(self) -> Keyboard: ...
-
-    def __exit__(self, *_: object) -> None: ...
 
 
 def open_keyboard() -> Keyboard:
     """Return single keys if standard input is a terminal, else lines."""
     if not sys.stdin.isatty():
         return LineKeyboard()
-    return WindowsKeyboard() if os.name == "nt" else TerminalKeyboard(sys.stdin.fileno(), sys.stdin.encoding)
+    return ConsoleKeyboard() if os.name == "nt" else TerminalKeyboard(sys.stdin.fileno(), sys.stdin.encoding)
 
 
-class LineKeyboard:
+class LineKeyboard(Keyboard):
     """One answer a line, from a pipe or a file."""
 
     single = False
@@ -61,11 +64,36 @@ class LineKeyboard:
         return line.strip() or (" " if line else ENTER)
 
 
-class TerminalKeyboard:
+class ConsoleKeyboard(Keyboard):
+    """Single keys of a Windows console."""
+
+    single = True
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def read(self) -> str | None:
+        """Return the next key, or None after Ctrl-D or Ctrl-Z."""
+        import typer
+
+        try:
+            typed = typer.getchar()
+            if "\ud800" <= typed < "\udc00":  # half of a character
+                typed = (typed + typer.getchar()).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        except EOFError:
+            return None
+        return None if typed == "\x04" else _named(typed)
+
+
+class TerminalKeyboard(Keyboard):
     """Single keys of a POSIX terminal.
 
     The terminal is put back as it was when the context is left, when the program is told to end, and while it is
     suspended. What was typed ahead is not lost.
+
+    `typer.getchar` would not do: it takes up to 32 bytes for one key, be they several that were pasted or half a
+    character; it echoes what is typed while the next question is chosen; and it leaves the terminal raw when the
+    program is ended while it waits.
     """
 
     single = True
@@ -73,8 +101,8 @@ class TerminalKeyboard:
     def __init__(self, fd: int, encoding: str = "utf-8") -> None:
         self._fd = fd
         self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-        self._typed: list[str] = []
-        self._before: list[Any] | None = None
+        self._typed = ""
+        self._before: TerminalMode = []
         self._handled: list[signal.Signals] = []
 
     def __enter__(self) -> TerminalKeyboard:
@@ -82,12 +110,9 @@ class TerminalKeyboard:
 
         self._before = termios.tcgetattr(self._fd)
         if threading.current_thread() is threading.main_thread():
-            # After a stop, the terminal is as the shell likes it.
-            handlers: dict[signal.Signals, Callable[[int, FrameType | None], object]]
-            handlers = {signal.SIGCONT: self._go_on, signal.SIGTSTP: self._pause, signal.SIGTERM: self._pause}
-            for number, handler in handlers.items():
+            for number in (signal.SIGCONT, signal.SIGTSTP, signal.SIGTERM):
                 if signal.getsignal(number) is signal.SIG_DFL:  # not where somebody knows better
-                    signal.signal(number, handler)
+                    signal.signal(number, self._take_keys if number == signal.SIGCONT else self._pause)
                     self._handled.append(number)
         self._take_keys()
         return self
@@ -99,29 +124,23 @@ class TerminalKeyboard:
 
     def read(self) -> str | None:
         """Return the next key, or None when the terminal is gone or Ctrl-D was typed."""
-        key = self._next()
-        if key is None or key == "\x04":
+        typed = self._next()
+        if typed is None or typed == "\x04":
             return None
-        if key == ESCAPE:
-            return self._after_escape()
-        if key == "\r":
-            return ENTER
-        if key in ("\b", BACKSPACE):
-            return BACKSPACE
-        return key if key in (ENTER, TAB) or key.isprintable() else OTHER
+        return self._after_escape() if typed == ESCAPE else _named(typed)
 
     def _next(self, timeout: float | None = None) -> str | None:
         while not self._typed:
             if timeout is not None and not select.select([self._fd], [], [], timeout)[0]:
                 return None
-            try:
+            content = b""
+            with suppress(OSError):  # the terminal was closed
                 content = os.read(self._fd, 1024)
-            except OSError:  # the terminal was closed
-                return None
             if not content:
                 return None
-            self._typed.extend(self._decoder.decode(content))
-        return self._typed.pop(0)
+            self._typed = self._decoder.decode(content)
+        typed, self._typed = self._typed[0], self._typed[1:]
+        return typed
 
     def _after_escape(self) -> str:
         """Read the rest of a key that sends several characters, so that none of them is taken for an answer."""
@@ -135,22 +154,18 @@ class TerminalKeyboard:
                 pass
         return OTHER
 
-    def _take_keys(self) -> None:
+    def _take_keys(self, *_: object) -> None:
+        """Have each key at once, and not shown; after a stop, too, as the terminal is then as the shell likes it."""
         import termios
+        import tty
 
-        mode = termios.tcgetattr(self._fd)
-        mode[3] &= ~(termios.ECHO | termios.ICANON)
-        mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
-        termios.tcsetattr(self._fd, termios.TCSADRAIN, mode)
+        tty.setcbreak(self._fd, termios.TCSADRAIN)
 
     def _put_back(self) -> None:
         import termios
 
-        try:
-            if self._before is not None:
-                termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
-        except termios.error:  # the terminal was closed
-            pass
+        with suppress(termios.error):  # the terminal was closed
+            termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
 
     def _pause(self, number: int, _: FrameType | None) -> None:
         """Stop, or end, as a program without a handler would, with the terminal as it was."""
@@ -160,36 +175,67 @@ class TerminalKeyboard:
         signal.signal(number, self._pause)
         self._take_keys()
 
-    def _go_on(self, *_: object) -> None:
-        self._take_keys()
+
+def _named(typed: str) -> str:
+    """Return one of the constants for a key that has a name, or the character that was typed."""
+    return _NAMES.get(typed, typed if len(typed) == 1 and typed.isprintable() else OTHER)
 
 
-class WindowsKeyboard:
-    """Single keys of a Windows console."""
+_RESERVED = "uq"  # undo and quit
+_KEYS = string.digits[1:] + string.ascii_lowercase + string.ascii_uppercase
 
-    single = True
 
-    def __enter__(self) -> WindowsKeyboard:
-        return self
+class ClassKeys:
+    """Give each class a key of its own: 1 to 9, then letters; a class whose name is a free key has that one.
 
-    def __exit__(self, *_: object) -> None:
-        pass
+    Keys are given in the order in which the classes come, and stay: the same classes in the same order have the same
+    keys the next day. Where there are more classes than keys, the last ones have none and are typed by name.
 
-    def read(self) -> str | None:
-        """Return the next key, or None after Ctrl-D or Ctrl-Z."""
-        if sys.platform != "win32":
-            raise OSError("there is no Windows console here")
-        import msvcrt
+    >>> keys = ClassKeys(["cat", "dog", "y", "0"])
+    >>> keys.by_key
+    {'1': 'cat', '2': 'dog', 'y': 'y', '0': '0'}
+    """
 
-        key = msvcrt.getwch()
-        if key == "\0" or (key == "\xe0" and msvcrt.kbhit()):  # an arrow or a function key
-            msvcrt.getwch()
-            return OTHER
-        if "\ud800" <= key < "\udc00":  # half of a character
-            key = (key + msvcrt.getwch()).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        if key == "\x03":
-            raise KeyboardInterrupt
-        if key in ("\x04", "\x1a"):
-            return None
-        names = {"\r": ENTER, "\b": BACKSPACE, ESCAPE: ESCAPE, TAB: TAB}
-        return names.get(key, key if key.isprintable() else OTHER)
+    def __init__(self, classes: Iterable[Label] = (), reserved: str = "") -> None:
+        self._reserved = f"{_RESERVED}{reserved} +?"  # for commands
+        self.classes: list[Label] = []
+        self.by_key: dict[str, Label] = {}
+        self._seen: set[Label] = set()
+        self.learn(classes)
+
+    def learn(self, classes: Iterable[Label]) -> None:
+        """Give keys to those classes that have none yet."""
+        for label in classes:
+            if label in self._seen:
+                continue
+            self._seen.add(label)
+            self.classes.append(label)
+            name = str(label)
+            own = (name, name.lower()) if len(name) == 1 and name.isprintable() else ()
+            free = (key for key in (*own, *_KEYS) if key not in self.by_key and key.lower() not in self._reserved)
+            if (key := next(free, None)) is not None:
+                self.by_key[key] = label
+
+    def find(self, key: str) -> Label | None:
+        """Return the class of a key; with Caps Lock on it is the same one, unless both letters are keys."""
+        found = self.by_key.get(key)
+        return found if found is not None or len(key) != 1 else self.by_key.get(key.swapcase())
+
+    def named(self, name: str) -> Label | None:
+        """Return the class of this name, in whatever case where that leaves no doubt."""
+        names = {label_to_text(label).strip(): label for label in self.classes}
+        if name in names:
+            return names[name]
+        alike = [label for other, label in names.items() if other.casefold() == name.casefold()]
+        return alike[0] if len(alike) == 1 else None
+
+    def complete(self, start: str) -> str:
+        """Return the longest beginning that all classes share whose names begin like this."""
+        names = [str(label) for label in self.classes if str(label).casefold().startswith(start.casefold())]
+        shared = os.path.commonprefix(names)  # noqa: RUF071 - letters are what is meant
+        return shared if len(shared) > len(start) else start
+
+    def make(self, name: str) -> Label:
+        """Return the class of a name, a new one if need be, of the type that the other classes have."""
+        found = self.named(name)
+        return label_from_text(name, like=self.classes) if found is None else found

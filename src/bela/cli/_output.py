@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-import contextlib
+import json
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bela.campaign import Campaign
 from bela.cli._showing import escape
+from bela.cli._terminal import describe
+from bela.errors import ParameterError
+from bela.records import Json
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
+
+
+_OFTEN = 0.1  # seconds between two looks at the certificate
+
+
+def check_place(option: str, path: str | Path | None) -> None:
+    """Refuse a file that cannot be written, before the work is done for it."""
+    if path is not None and not Path(path).absolute().parent.is_dir():
+        raise ParameterError(f"{option} {path}: there is no such folder to write to; make it first")
 
 
 class Output:
     """Words on stdout, or on stderr where JSON is wanted on stdout; bars on stderr, if that is a terminal.
 
-    Parameters
-    ----------
-    json_to
-        Where the outcome goes as JSON: a file, "-" for stdout, None for nowhere.
+    `json_to` is where the outcome goes as JSON: a file, "-" for stdout, None for nowhere.
     """
 
     def __init__(self, json_to: str | None = None) -> None:
         from rich.console import Console
 
-        from bela.errors import ParameterError
-
-        if json_to not in (None, "-") and not Path(str(json_to)).absolute().parent.is_dir():
-            raise ParameterError(f"--json {json_to}: there is no such folder to write to; make it first")
+        if json_to != "-":
+            check_place("--json", json_to)
         self.json_to = json_to
         self.console: Console = Console(stderr=json_to == "-", highlight=False, soft_wrap=True)
         if hasattr(self.console.file, "reconfigure"):
@@ -41,27 +50,22 @@ class Output:
         """Print a line; nothing in it steers the terminal."""
         self.console.print(escape(line), markup=False)
 
-    def finish(self, outcome: dict[str, Any], words: Iterable[str]) -> None:
+    def finish(self, outcome: Mapping[str, Json], words: Iterable[str]) -> None:
         """Say what has come of it, in words unless only JSON is wanted, and as JSON if it is."""
-        import json
-
         if self.json_to != "-":
             for line in words:
                 self.say(line)
         if self.json_to is None:
             return
-        text = json.dumps(outcome, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(outcome, indent=1, allow_nan=False)
         if self.json_to == "-":
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            print(text, flush=True)
         else:
-            Path(self.json_to).write_text(text, encoding="utf-8")
+            Path(self.json_to).write_text(f"{text}\n", encoding="utf-8")
 
-    @contextmanager
-    def apart(self) -> Iterator[None]:
+    def apart(self) -> AbstractContextManager[object]:
         """Keep what functions of the user's own print from being taken for the outcome."""
-        with contextlib.redirect_stdout(sys.stderr) if self.json_to == "-" else contextlib.nullcontext():
-            yield
+        return redirect_stdout(sys.stderr) if self.json_to == "-" else nullcontext()
 
     @contextmanager
     def bars(self) -> Iterator[Bars]:
@@ -70,44 +74,60 @@ class Output:
         try:
             yield bars
         finally:
-            bars.stop()
+            bars.progress.stop()
 
 
 class Bars:
     """Bars that come when there is something to wait for, and leave no trace; words between them are not torn."""
 
     def __init__(self, output: Output) -> None:
-        from bela.cli._progress import make_progress
-
         self._output = output
-        self._progress = make_progress(transient=True)
+        self.progress = make_progress(transient=True)
         self._tasks: dict[str, TaskID] = {}
-        self._lines: list[str] = []
 
     def __call__(self, what: str, share: float) -> None:
         """Show how much of something is done."""
-        self._speak()
+        self.progress.start()
         if what not in self._tasks:
-            self._progress.start()
-            self._tasks[what] = self._progress.add_task(what, total=1.0, state="")
-        self._progress.update(self._tasks[what], completed=share)
+            self._tasks[what] = self.progress.add_task(what, total=1.0, state="")
+        self.progress.update(self._tasks[what], completed=share)
 
     def say(self, line: str) -> None:
-        """Print a line before the next bar moves."""
-        self._lines.append(line)
+        """Print a line, with no bars until one of them moves again."""
+        self.progress.stop()
+        self._output.say(line)
 
-    def stop(self) -> None:
-        """Take the bars away, and say what is left to say."""
-        self._tasks.clear()
-        self._progress.stop()
-        self._speak()
 
-    def _speak(self) -> None:
-        if not self._lines:
-            return
-        self._progress.stop()
-        for line in self._lines:
-            self._output.say(line)
-        self._lines.clear()
-        if self._tasks:
-            self._progress.start()
+def make_progress(*, transient: bool = False) -> Progress:
+    """Return bars on stderr, or nothing where that is no terminal; transient ones end without a trace."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[state]}")
+    ours = sys.stdout.isatty()  # what is read by another program is not ours to show
+    return Progress(
+        SpinnerColumn(), *columns, TimeElapsedColumn(),
+        console=console, disable=not console.is_terminal, expand=True, transient=transient, redirect_stdout=ours,
+    )  # fmt: skip
+
+
+@contextmanager
+def watch(name: str) -> Iterator[Callable[[Campaign], None]]:
+    """Show a bar that fills as the bound climbs to the target, or as the budget is used where there is none."""
+    last = 0.0
+    with make_progress(transient=True) as bars:
+        task = bars.add_task(name, total=None, state="looking at the data")
+
+        def show(campaign: Campaign) -> None:
+            nonlocal last
+            if bars.disable or time.monotonic() - last < _OFTEN:
+                return
+            last = time.monotonic()
+            cost, target = campaign.book.cost, campaign.target
+            total = target if target is not None else campaign.n_rows if campaign.budget is None else campaign.budget
+            done = campaign.n_asked if target is None else min(campaign.certificate.lower, target)
+            state = describe(campaign) + (f" · cost {cost:.6g}" if cost else "")
+            bars.update(task, total=total, completed=done, state=state)
+
+        yield show

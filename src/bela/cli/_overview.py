@@ -1,169 +1,107 @@
 """Where a campaign stands, as plain values and in plain words."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from datetime import datetime
+from collections import Counter
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import cast
 
-from bela.campaign import StoredCampaign, tally
+from bela.book import count as count_up
+from bela.campaign import StoredCampaign
 from bela.cli._campaigns import place_of_data
-from bela.cli._progress import bound_word
-from bela.cli._showing import name_of, percent_floor
+from bela.cli._showing import count, first, name_of
 from bela.errors import LabelError
-from bela.records import Forecast, StopReason
-
-if TYPE_CHECKING:
-    from bela.records import Result
+from bela.exports import certificate_document
+from bela.records import Json, Label, Result, StopReason
+from bela.shares import percent_text
 
 _CLASSES_SHOWN = 20
-_FORECAST = ("answers", "low", "high")
 _REASONS = {
     StopReason.TARGET: "The target is reached",
+    StopReason.REFUTED: "The target cannot be reached: too many labels are wrong",
     StopReason.BUDGET: "The budget is used up",
     StopReason.EXHAUSTED: "There is nothing left to ask",
 }
 
 
-def overview(stored: StoredCampaign) -> dict[str, Any]:
-    """Return all that there is to say about a campaign, ready for JSON."""
-    import numpy as np
+class Overview:
+    """All that there is to say about a campaign."""
 
-    campaign, settings = stored.campaign, stored.settings
-    certificate, forecast, counts = campaign.certificate, campaign.forecast, tally(campaign)
-    rows: dict[Any, int] = {}
-    try:
-        values, n = np.unique(campaign.result().labels, return_counts=True)
-        rows = dict(zip(values.tolist(), n.tolist(), strict=True))
-    except LabelError:  # nothing was answered yet
-        pass
-    reason = campaign.stop_reason
-    if reason is StopReason.TARGET:
-        forecast = Forecast(answers=0, low=0, high=0)
-    return {
-        "campaign": str(stored.path),
-        "data": place_of_data(stored.path, settings),
-        "n_rows": campaign.n_rows,
-        "method": settings.method,
-        "seed": settings.seed,
-        "target": campaign.target,
-        "budget": campaign.budget,
-        "n_asked": campaign.n_asked,
-        "n_training": counts.n_training,
-        "n_bounds": counts.n_bounds,
-        "n_skipped": counts.n_skipped,
-        "n_given": counts.n_given,
-        "n_corrected": counts.n_corrected,
-        "n_open": counts.n_open,
-        "certificate": {
-            "lower": float(certificate.lower),
-            "confidence": float(certificate.confidence),
-            "kind": certificate.kind,
-        },
-        "forecast": None if forecast is None else {name: int(getattr(forecast, name)) for name in _FORECAST},
-        "classes": [
-            {"label": label, "known": known, "rows": rows.get(label, 0)} for label, known in counts.known.items()
-        ],
-        "cost": counts.cost,
-        "stop_reason": None if reason is None else str(reason),
-    }
+    def __init__(self, stored: StoredCampaign) -> None:
+        self._name, self._campaign = str(stored.path), stored.campaign
+        self._settings, self._data = stored.settings, place_of_data(stored.path, stored.settings)
+        self._counts, self.certificate = count_up(stored.campaign.book), stored.campaign.certificate
+        self._labels: Counter[Label] = Counter()
+        with suppress(LabelError):  # nothing was answered yet
+            self._labels = Counter(stored.campaign.result().labels.tolist())
 
+    def to_json(self) -> dict[str, Json]:
+        """Return what programs are told."""
+        campaign, forecast = self._campaign, self._campaign.forecast
+        counts = asdict(self._counts)
+        known = counts.pop("known")
+        plain = {
+            "campaign": self._name, "data": self._data, "n_rows": campaign.n_rows,
+            "method": self._settings.method, "seed": self._settings.seed,
+            "target": campaign.target, "budget": campaign.budget, "n_asked": campaign.n_asked,
+            "certificate": self.certificate.to_json(), "forecast": None if forecast is None else asdict(forecast),
+            "classes": [{"label": label, "known": n, "rows": self._labels[label]} for label, n in known.items()],
+            "stop_reason": campaign.stop_reason, **counts,
+        }  # fmt: skip
+        return cast("dict[str, Json]", plain)
 
-def headline(found: dict[str, Any]) -> str:
-    """Say what a campaign is about."""
-    return (
-        f"{found['campaign']}: {count(found['n_rows'], 'row')} of {found['data']}, method {found['method']}, "
-        f"seed {found['seed']}."
-    )
+    def answers_line(self) -> str:
+        """Say how many answers there are, and what for."""
+        counts = self._counts
+        parts = [
+            f"{count(self._campaign.n_asked, 'answer')} "
+            f"({counts.n_training:,} to learn from, {counts.n_bounds:,} drawn at random)",
+            counts.n_skipped and f"{counts.n_skipped:,} skipped",
+            counts.n_given and f"{counts.n_given:,} given by the data (taken as right)",
+            counts.n_corrected and f"{counts.n_corrected:,} corrected unasked",
+            counts.cost and f"cost {counts.cost:.6g}",
+        ]
+        return ", ".join(part for part in parts if isinstance(part, str)) + "."
 
+    def _aim_line(self) -> str:
+        """Say how far it is to the target, or why there is no need to go on."""
+        target, budget, forecast = self._campaign.target, self._campaign.budget, self._campaign.forecast
+        aims = [] if target is None else [f"target {percent_text(target)}"]
+        aims += [] if budget is None else [f"budget {budget:,}"]
+        aim = f" ({', '.join(aims)})" if aims else ""
+        if self._campaign.stop_reason is not None:
+            return f"{_REASONS[self._campaign.stop_reason]}{aim}."
+        if forecast is None:
+            return f"There is more to ask{aim}."
+        return f"Some {forecast.answers:,} more answers to go ({forecast.low:,} to {forecast.high:,}){aim}."
 
-def answers_line(found: dict[str, Any]) -> str:
-    """Say how many answers there are, and what for."""
-    parts = [f"{count(found['n_asked'], 'answer')} ({found['n_training']:,} training, {found['n_bounds']:,} bounds)"]
-    for key, words in (
-        ("n_skipped", "skipped"),
-        ("n_given", "given by the data (taken as right)"),
-        ("n_corrected", "corrected unasked"),
-    ):
-        if found[key]:
-            parts.append(f"{found[key]:,} {words}")
-    if found["cost"]:
-        parts.append(f"cost {found['cost']:.6g}")
-    return ", ".join(parts) + "."
+    def class_lines(self) -> list[str]:
+        """Say which classes there are, the largest first, with their rows."""
+        known = self._counts.known
+        classes = sorted(known, key=lambda label: (-self._labels[label], -known[label]))
+        title = f"{len(classes):,} class{'' if len(classes) == 1 else 'es'}:" if classes else "No classes yet."
+        rows = [f"{name_of(of, 40)}: {count(self._labels[of], 'row')}, {known[of]:,} known" for of in classes]
+        return [title, *first(rows, _CLASSES_SHOWN)]
 
+    def lines(self) -> list[str]:
+        """Say where the campaign stands, in a few lines."""
+        rows = count(self._campaign.n_rows, "row")
+        about = f"{self._name}: {rows} of {self._data}, method {self._settings.method}, seed {self._settings.seed}."
+        return [about, self.answers_line(), self.certificate.claim, self._aim_line()]
 
-def bound_line(certificate: dict[str, Any]) -> str:
-    """Say what is certified."""
-    lower, confidence = percent_floor(certificate["lower"]), f"{100 * certificate['confidence']:.10g} %"
-    if bound_word(certificate["kind"]) == "bound":
-        return f"The bound of the method says {lower} right; it is no guarantee."
-    return f"Certified: at least {lower} of the labels are right (confidence {confidence})."
+    def summary(self, go_on: str) -> list[str]:
+        """Say what has come of the campaign, and what to do next; `go_on` is the command to go on with, if any."""
+        lines = self.lines()
+        if self._campaign.n_asked or self._counts.n_given:
+            lines.append(f"The labels: bela export {self._name} --to {Path(self._name).stem}-labelled.csv")
+        return [*lines, f"To go on: {go_on} {self._name}"] if go_on else lines
 
 
-def aim_line(found: dict[str, Any]) -> str:
-    """Say how far it is to the target, or why there is no need to go on."""
-    aims = []
-    if found["target"] is not None:
-        aims.append(f"target {100 * found['target']:.10g} %")
-    if found["budget"] is not None:
-        aims.append(f"budget {found['budget']:,}")
-    aim = f" ({', '.join(aims)})" if aims else ""
-    if found["stop_reason"] is not None:
-        return f"{_REASONS[StopReason(found['stop_reason'])]}{aim}."
-    forecast = found["forecast"]
-    if forecast is None:
-        return f"There is more to ask{aim}."
-    return f"Some {forecast['answers']:,} more answers to go ({forecast['low']:,} to {forecast['high']:,}){aim}."
-
-
-def class_lines(found: dict[str, Any]) -> Iterator[str]:
-    """Say which classes there are, the largest first, with their rows."""
-    classes = sorted(found["classes"], key=lambda entry: (-entry["rows"], -entry["known"]))
-    if not classes:
-        yield "No classes yet."
-        return
-    yield f"{len(classes):,} class{'' if len(classes) == 1 else 'es'}:"
-    for entry in classes[:_CLASSES_SHOWN]:
-        yield f"  {name_of(entry['label'], 40)}: {count(entry['rows'], 'row')}, {entry['known']:,} known"
-    if len(classes) > _CLASSES_SHOWN:
-        yield f"  and {len(classes) - _CLASSES_SHOWN:,} more"
-
-
-def summary(found: dict[str, Any]) -> Iterator[str]:
-    """Say what has come of a campaign, and what to do next."""
-    yield f"{headline(found)}"
-    yield answers_line(found)
-    yield bound_line(found["certificate"])
-    yield aim_line(found)
-    path = found["campaign"]
-    if found["n_asked"] or found["n_given"]:
-        yield f"The labels: bela export {path} --to {Path(path).stem}-labelled.csv"
-
-
-def document_of(stored: StoredCampaign, result: Result) -> dict[str, Any]:
+def document_of(stored: StoredCampaign, result: Result) -> dict[str, Json]:
     """Return the certificate of a campaign's labels, with the moment of the journal that it is of."""
-    from bela.exports import certificate_document
-
     document = certificate_document(
         result, stored.records,
-        target=stored.campaign.target, given=stored.given, n_skipped=stored.campaign.n_skipped,
+        target=stored.campaign.target, given=stored.given, n_skipped=stored.campaign.book.n_skipped,
     )  # fmt: skip
     document["journal"] = {"events": stored.journal.n_events, "digest": stored.journal.digest}
     return document
-
-
-def local_time(at: float) -> str:
-    """Return a moment as text, in the time of this place."""
-    return datetime.fromtimestamp(at).astimezone().isoformat(sep=" ", timespec="seconds")
-
-
-def count(n: int, what: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -6,12 +6,12 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LONGEST = 2000  # characters of a value that are shown where there are no pages
 _AT_ONCE = 4000  # characters that are wrapped at once: those of pages that nobody turns to are left alone
 # Invisible, and harmless: joiners make one sign of several emoji, marks and soft hyphens are in honest texts.
 _HARMLESS = frozenset("\u200b\u200c\u200d\u200e\u200f\u061c\u00ad\u2060")
@@ -20,8 +20,6 @@ _HARMLESS = frozenset("\u200b\u200c\u200d\u200e\u200f\u061c\u00ad\u2060")
 def escape(text: str) -> str:
     r"""Return text that can be printed: what would steer the terminal, or turn the text around, is spelled out.
 
-    Examples
-    --------
     >>> escape("red\x1b[31m\r\nalert\x07 👩‍🚀")
     'red\\x1b[31m\nalert\\x07 👩‍🚀'
     """
@@ -40,14 +38,6 @@ def _spell(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def shorten(value: Any) -> str:
-    """Return a value as text that a terminal can show, not too long."""
-    text = "" if value is None else str(value)
-    if len(text) > _LONGEST:
-        return f"{escape(text[:_LONGEST])}… ({len(text):,} characters)"
-    return escape(text)
-
-
 def name_of(label: object, width: int = 30) -> str:
     """Return the name of a class on one line, cut if it is wider than so many columns of the terminal."""
     from rich.cells import cell_len, set_cell_size
@@ -56,11 +46,24 @@ def name_of(label: object, width: int = 30) -> str:
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
 
 
-def as_text(value: Any) -> str:
+def count(n: int, what: str) -> str:
+    """Return a number of things.
+
+    >>> count(1, "row"), count(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def first(lines: Sequence[str], n: int, more: str = "") -> list[str]:
+    """Return the first of some lines, and how many more there are."""
+    rest = [f"  and {len(lines) - n:,} more{more}"] if len(lines) > n else []
+    return [*(f"  {line}" for line in lines[:n]), *rest]
+
+
+def as_text(value: object) -> str:
     """Return a value as the text that tells a person the most about it.
 
-    Examples
-    --------
     >>> [as_text(value) for value in ("a", 2.5, None, b"abc", ["é", 1])]
     ['a', '2.5', '(nothing)', '(3 bytes)', '["é", 1]']
     """
@@ -78,7 +81,7 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-def record_lines(console: Console, record: Mapping[str, Any], columns: Sequence[str] | None) -> Iterator[str]:
+def record_lines(console: Console, record: Mapping[str, object], columns: Sequence[str] | None) -> Iterator[str]:
     """Yield the lines that show a row: short values first, so that no long text hides them, then the long ones."""
     from rich.cells import cell_len
 
@@ -118,22 +121,15 @@ class Pager:
     """Lines, so many at a time."""
 
     def __init__(self, lines: Iterator[str]) -> None:
-        self._lines = lines
-        self._next = next(lines, None)
+        self._lines, self._next = lines, list(islice(lines, 1))
 
     @property
     def more(self) -> bool:
         """Whether there are lines that were not taken yet."""
-        return self._next is not None
+        return bool(self._next)
 
-    def take(self, n: int) -> Iterator[str]:
-        """Yield the next n lines, or those that are left."""
-        while n > 0 and self._next is not None:
-            yield self._next
-            self._next = next(self._lines, None)
-            n -= 1
-
-
-def percent_floor(share: float) -> str:
-    """Return a lower bound in per cent, rounded to what it still promises."""
-    return f"{math.floor(share * 10_000 + 1e-9) / 100:.2f} %"
+    def take(self, n: int) -> list[str]:
+        """Return the next n lines, or those that are left."""
+        taken = [*self._next, *islice(self._lines, n)]
+        self._next = taken[n:]
+        return taken[:n]

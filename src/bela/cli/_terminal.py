@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bela.cli._asking import Key
-from bela.cli._class_keys import ClassKeys
-from bela.cli._keyboard import BACKSPACE, ENTER, ESCAPE, OTHER, TAB, Keyboard, open_keyboard
-from bela.cli._progress import bound_word
-from bela.cli._showing import Pager, escape, name_of, percent_floor, record_lines
+from bela.campaign import Campaign
+from bela.cli._keyboard import BACKSPACE, ENTER, ESCAPE, OTHER, TAB, ClassKeys, Keyboard, open_keyboard
+from bela.cli._showing import Pager, count, escape, name_of, record_lines
 from bela.errors import LabelError, QuestionError
 from bela.oracles import image_path
-from bela.records import Label, StopReason
+from bela.protocols import Table
+from bela.records import Label, Question, StopReason
+from bela.shares import percent_text, share_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bela.campaign import Campaign
-    from bela.protocols import Records
 
-_COMMANDS = {"u": Key.UNDO, "U": Key.UNDO, BACKSPACE: Key.UNDO, " ": Key.SKIP, "q": Key.QUIT, "Q": Key.QUIT}
+class Command(Enum):
+    """What somebody may want besides answering; labels under audit are right or wrong."""
+
+    UNDO, SKIP, QUIT, GO_ON, RIGHT, WRONG = range(6)
+
+
+_MOMENT = 1.0  # seconds
 _CLASS_LINES = 4
 _AROUND = _CLASS_LINES + 5  # lines of the screen that are not the row's
 
@@ -31,61 +38,44 @@ class TerminalLabeller:
 
     In a terminal every key is an answer at once; where standard input is no terminal, every line is one, so that it
     can be scripted. A line is a key, the name of a class, or `+` and the name of a new one.
-
-    Parameters
-    ----------
-    console
-        Where the rows are shown.
-    records
-        The data.
-    classes
-        The classes that are known.
-    shown_columns
-        The columns to show, in this order; None for all of them.
-    keyboard
-        What is typed on; None for standard input.
     """
 
+    prompt, more, reserved = "> ", ENTER, ""
+    """What is shown when something may be typed, the key for more of a long row, and keys that no class may have."""
+
     def __init__(
-        self,
-        console: Console,
-        records: Records,
-        classes: Iterable[Label] = (),
-        shown_columns: Sequence[str] | None = None,
-        *,
-        keyboard: Keyboard | None = None,
-    ) -> None:
+        self, console: Console, records: Table, classes: Iterable[Label] = (),
+        shown_columns: Sequence[str] | None = None, *, keyboard: Keyboard | None = None,
+    ) -> None:  # fmt: skip
         self._console, self._records, self._columns = console, records, shown_columns
-        self._keys = ClassKeys(classes)
-        self._keyboard = open_keyboard() if keyboard is None else keyboard
-        root = records.root
-        self._root = None if root is None else Path(root).absolute()
+        self.keyboard: Keyboard = open_keyboard() if keyboard is None else keyboard
+        self._keys = ClassKeys(classes, self.reserved)
+        self._root = None if records.root is None else Path(records.root).absolute()
         if hasattr(console.file, "reconfigure"):
             console.file.reconfigure(errors="replace")  # better a ? than no question
-
-    def __enter__(self) -> TerminalLabeller:
-        self._keyboard.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._keyboard.__exit__(*_)
 
     def learn(self, classes: Iterable[Label], *, afresh: bool = False) -> None:
         """Give keys to classes that have none yet, or anew to all, forgetting those that are gone."""
         if afresh:
-            self._keys = ClassKeys(classes)
+            self._keys = ClassKeys(classes, self.reserved)
         else:
             self._keys.learn(classes)
 
+    @property
+    def commands(self) -> Mapping[str, Command]:
+        """What keys mean besides the classes."""
+        undo, quit_ = dict.fromkeys(("u", "U", BACKSPACE), Command.UNDO), dict.fromkeys(("q", "Q"), Command.QUIT)
+        return {**undo, **quit_, " ": Command.SKIP}
+
     def introduce(self) -> None:
         """Say what can be typed."""
-        new = "+: type the name of another class." if self._keyboard.single else "+NAME: another class."
+        new = "+: type the name of another class." if self.keyboard.single else "+NAME: another class."
         self.say(
             "The key of a class, as shown below each row, answers.  Space: skip.  u or Backspace: undo.  "
             f"Enter: more of a long row.  {new}  ?: help.  q: quit; every answer is kept."
         )
 
-    def ask(self, row: int, state: str) -> Key | Label:
+    def ask(self, row: int, state: str) -> Command | Label:
         """Show a row, and return the class that it belongs to, or the wish to undo, skip or quit."""
         pages = Pager(self._lines(row))
         self.say("")
@@ -93,10 +83,10 @@ class TerminalLabeller:
         self._show_page(pages)
         self._show_classes()
         while True:
-            typed = self._read()
+            typed = self._read(self.prompt)
             if typed is None:
-                return Key.QUIT
-            if typed == ENTER:
+                return Command.QUIT
+            if typed == self.more:
                 self.say("" if pages.more else "There is no more of this row.")
                 self._show_page(pages)
             elif typed == "?":
@@ -114,43 +104,59 @@ class TerminalLabeller:
         self.say(text, style="bold")
         self.say("  ".join(f"{'Enter' if key == ENTER else key}: {meaning}." for key, meaning in keys.items()))
         while True:
-            typed = self._read()
+            typed = self._read("> ")
             if typed is None:
                 return ""
             typed = "u" if typed == BACKSPACE else typed.lower()
-            if typed in keys:
-                self.say("")
-                return typed
             self.say("")
+            if typed in keys:
+                return typed
 
     def say(self, text: str, style: str | None = None) -> None:
         """Print a line of our own."""
         self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
-    # ---------------------------------------------------------------------------------------------- reading
-
-    def _read(self) -> str | None:
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Show that something is being done, if it takes longer than a moment: the first fit of many rows does."""
+        if not self._console.is_terminal:
+            yield
+            return
+        status = self._console.status(what)
+        timer = threading.Timer(_MOMENT, status.start)
+        timer.start()
         try:
-            self._echo("> ")  # within, as somebody quick may press Ctrl-C as soon as it is seen
-            typed = self._keyboard.read()
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+            status.stop()
+
+    def _read(self, prompt: str) -> str | None:
+        try:
+            self._echo(prompt)  # within, as somebody quick may press Ctrl-C as soon as it is seen
+            typed = self.keyboard.read()
             while typed == OTHER:
-                typed = self._keyboard.read()
+                typed = self.keyboard.read()
         except KeyboardInterrupt:
             typed = None
         if typed is None:
             self.say("")
         return typed
 
-    def _understand(self, typed: str) -> Key | Label | None:
+    def _understand(self, typed: str) -> Command | Label | None:
         """Return what a key or a line means, or None, with a word of explanation, where it means nothing."""
-        if typed in _COMMANDS:
-            self.say("skipped" if typed == " " else "")
-            return _COMMANDS[typed]
-        found = self._keys.find(typed) if len(typed) == 1 else self._keys.named(typed)
+        command = self.commands.get(typed)
+        if command is not None:
+            self.say("skipped" if command is Command.SKIP else "")
+            return command
+        found = self._keys.find(typed) if len(typed) == 1 else None
+        if found is None and not (self.keyboard.single and len(typed) == 1):
+            found = self._keys.named(typed)
         if found is None and typed.startswith("+"):
-            name = self._read_name() if self._keyboard.single else typed[1:].strip()
+            name = self._read_name() if self.keyboard.single else typed[1:].strip()
             if not name:
-                self.say("" if self._keyboard.single else "Write + and the name of the class.")
+                self.say("" if self.keyboard.single else "Write + and the name of the class.")
                 return None
             try:
                 found = self._keys.make(name)
@@ -158,11 +164,16 @@ class TerminalLabeller:
                 self.say(f"{error}.")
                 return None
         if found is None:
-            what = "There is no class with the key" if len(typed) == 1 else "There is no class named"
-            self.say(f"{what} {name_of(typed)}: ? helps.")
-            return None
-        self.say(name_of(found, 200), style="bold")
+            found = self._take_unknown(typed)
+        if found is not None:
+            self.say(name_of(found, 200), style="bold")
         return found
+
+    def _take_unknown(self, typed: str) -> Label | None:
+        """Say that there is no such class."""
+        what = "There is no class with the key" if len(typed) == 1 else "There is no class named"
+        self.say(f"{what} {name_of(typed)}: ? helps.")
+        return None
 
     def _read_name(self) -> str:
         """Read the name of a class, key by key: Tab completes it, Escape gives up."""
@@ -172,7 +183,7 @@ class TerminalLabeller:
         self._echo("class (Tab completes, Escape: none): ")
         while True:
             try:
-                key = self._keyboard.read()
+                key = self.keyboard.read()
             except KeyboardInterrupt:
                 key = ESCAPE
             if key in (None, ESCAPE, ENTER):
@@ -194,8 +205,6 @@ class TerminalLabeller:
         self._console.file.write(text)
         self._console.file.flush()
 
-    # ---------------------------------------------------------------------------------------------- showing
-
     def _lines(self, row: int) -> Iterator[str]:
         record = {
             name: value if (path := image_path(value, self._root)) is None else str(path)
@@ -207,14 +216,14 @@ class TerminalLabeller:
         for line in pages.take(max(5, self._console.height - _AROUND)):
             self.say(f"  {line}")
         if pages.more:
-            self.say("  … (Enter: more)", style="dim")
+            self.say(f"  … ({'Enter' if self.more == ENTER else self.more}: more)", style="dim")
 
     def _show_classes(self, *, everything: bool = False) -> None:
         """Show the classes and their keys, side by side: a few lines of them, or all."""
         from rich.cells import cell_len
 
         if not self._keys.classes:
-            first = "press + and type the name of the first one" if self._keyboard.single else "write +NAME"
+            first = "press + and type the name of the first one" if self.keyboard.single else "write +NAME"
             self.say(f"There are no classes yet: {first}.")
             return
         lines = [""]
@@ -235,44 +244,39 @@ def label_in_terminal(campaign: Campaign, labeller: TerminalLabeller) -> None:
 
     When the target is reached it says so and offers to go on. Answers are told to the campaign one by one.
     """
-    with labeller:
+    with labeller.keyboard:
         labeller.introduce()
         going_on = False  # beyond the target
         undone = False  # whoever takes an answer back is asked again, whatever the reason to stop
         while True:
             reason = campaign.stop_reason
             going_on = going_on and reason is StopReason.TARGET  # if it is lost again, its return is news
-            questions = campaign.ask(1) if reason is None or going_on or undone else []
-            undone = False
-            if not questions:
-                choice = _at_the_end(campaign, labeller, going_on=going_on)
-                if choice == "u":
-                    undone = _undo(campaign, labeller)
-                elif choice == "g":
-                    going_on = True
-                else:
-                    return
-                continue
-            [question] = questions
-            labeller.learn(campaign.classes)
-            said = labeller.ask(question.row, describe(campaign))
-            if said is Key.QUIT:
-                return
-            if said is Key.UNDO:
-                undone = _undo(campaign, labeller)
-            elif said is Key.SKIP:
-                campaign.skip(question.id)
+            question = None
+            if reason is None or going_on or undone:
+                with labeller.waiting("Choosing what to ask"):
+                    question = next(iter(campaign.ask(1)), None)
+            if question is None:
+                said = _at_the_end(campaign, labeller, going_on=going_on)
             else:
-                _tell(campaign, labeller, question.id, said)
+                labeller.learn(campaign.classes)
+                said = labeller.ask(question.row, describe(campaign))
+            undone = said is Command.UNDO and undo(campaign, labeller) is not None
+            going_on = going_on or said is Command.GO_ON
+            if said is Command.QUIT:
+                return
+            if question is not None and said is Command.SKIP:
+                campaign.skip(question.id)
+            elif question is not None and not isinstance(said, Command):
+                tell(campaign, labeller, question.id, said)
 
 
 def describe(campaign: Campaign) -> str:
     """Say in one line where a campaign stands: answers, certificate, target, and what is still to be done."""
     certificate, forecast = campaign.certificate, campaign.forecast
-    parts = [_count(campaign.n_asked, "answer")]
-    parts.append(f"{bound_word(certificate.kind)} {percent_floor(certificate.lower)}")
+    parts = [count(campaign.n_asked, "answer")]
+    parts.append(f"{certificate.guarantee.word} {share_text(certificate.lower)}")
     if campaign.target is not None:
-        parts.append(f"target {100 * campaign.target:.10g} %")
+        parts.append(f"target {percent_text(campaign.target)}")
         if forecast is not None and certificate.lower < campaign.target:
             parts.append(f"some {forecast.answers:,} more to go ({forecast.low:,} to {forecast.high:,})")
     if campaign.budget is not None:
@@ -280,22 +284,21 @@ def describe(campaign: Campaign) -> str:
     return " · ".join(parts)
 
 
-def _at_the_end(campaign: Campaign, labeller: TerminalLabeller, *, going_on: bool) -> str:
+def _at_the_end(campaign: Campaign, labeller: TerminalLabeller, *, going_on: bool) -> Command | Label:
     """Say why there is no further question, and ask what to do."""
-    certificate = campaign.certificate
-    after = f"at least {percent_floor(certificate.lower)} of the labels are right"
-    if bound_word(certificate.kind) != "bound":
-        after += f" (confidence {100 * certificate.confidence:.10g} %)"
-    after += f", after {_count(campaign.n_asked, 'answer')}."
+    after, budget = f"after {count(campaign.n_asked, 'answer')}", campaign.budget
     choices = {"u": "take the last answer back", ENTER: "stop here", "q": "the same"}
     if campaign.stop_reason is StopReason.TARGET and not going_on:
-        return labeller.choose(f"The target is reached: {after}", {"g": "go on for a higher share", **choices})
-    if campaign.budget is not None and campaign.n_asked >= campaign.budget:
-        return labeller.choose(f"The budget of {_count(campaign.budget, 'answer')} is used up: {after}", choices)
-    return labeller.choose(f"There is nothing left to ask: {after}", choices)
+        why, choices = f"The target is reached {after}.", {"g": "go on for a higher share", **choices}
+    elif budget is not None and campaign.n_asked >= budget:
+        why = f"The budget of {count(budget, 'answer')} is used up."
+    else:
+        why = f"There is nothing left to ask {after}."
+    choice = labeller.choose(f"{why} {campaign.certificate.claim}", choices)
+    return {"u": Command.UNDO, "g": Command.GO_ON}.get(choice, Command.QUIT)
 
 
-def _tell(campaign: Campaign, labeller: TerminalLabeller, question_id: int, label: Label) -> None:
+def tell(campaign: Campaign, labeller: TerminalLabeller, question_id: int, label: Label) -> None:
     """Give an answer; whoever has typed a new name wants the class, also where the classes were declared."""
     try:
         try:
@@ -310,20 +313,16 @@ def _tell(campaign: Campaign, labeller: TerminalLabeller, question_id: int, labe
         labeller.say(f"{escape(str(error))}.")
 
 
-def _undo(campaign: Campaign, labeller: TerminalLabeller) -> bool:
-    """Take back what was done last; return whether a question is open again by that."""
+def undo(campaign: Campaign, labeller: TerminalLabeller) -> Question | None:
+    """Take back what was done last; return the question that is open again by that, if one is."""
     try:
         question = campaign.undo()
     except QuestionError as error:
         labeller.say(f"{escape(str(error)).capitalize()}.")
-        return False
+        return None
     if question is None:
         labeller.say("Took back the last change of a label or of the classes.")
         labeller.learn(campaign.classes, afresh=True)
-        return False
-    labeller.say(f"Took back row {question.row}.")
-    return True
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    else:
+        labeller.say(f"Took back row {question.row}.")
+    return question

@@ -1,315 +1,149 @@
 """`bela certify`: how many of the labels in a file are right, whoever made them."""
 
-from __future__ import annotations
-
-import math
-import sys
+import csv
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, cast
 
+import numpy as np
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from bela.audit import Audit, AuditResult
-    from bela.cli._answers import AnswersFile
-    from bela.cli._rows import Rows
+from bela.campaign import (
+    AuditResult,
+    Campaign,
+    Verdict,
+    audit_result,
+    begin_audit,
+    column_texts,
+    read_prediction,
+    run_campaign,
+)
+from bela.cli import _options as opts
+from bela.cli._auditing import read_answers
+from bela.cli._by_hand import answer_in_terminal, answer_on_page
+from bela.cli._campaigns import AUDIT, folder_of, is_campaign, open_or_create
+from bela.cli._output import Output, check_place, watch
+from bela.cli._showing import count, first
+from bela.data import open_table
+from bela.errors import ParameterError
+from bela.oracles import TruthOracle
+from bela.protocols import Table
+from bela.records import Json
 
 _SHOWN = 10  # mistakes
+_DATA = "A table with a label in every row, images in folders, or the folder of an audit to go on with."
 
 
+@opts.with_options
 def certify(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="A .csv, .tsv, .jsonl, .json, .parquet or .arrow file with a label in every row."
-        ),
-    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=_DATA)],
     *,
-    label: Annotated[str, typer.Option(metavar="COLUMN", help="The labels to audit.")],
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="The right labels; a row without one counts as wrong. Without this option you are asked.",
-        ),
-    ] = None,
-    score: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="How sure whoever made the labels was, the higher the surer: doubtful rows are then asked more "
-            "often, which takes fewer answers if the scores are any good, and is as valid if they are not.",
-        ),
-    ] = None,
-    target: Annotated[float, typer.Option(help="The share of right labels to certify.")] = 0.95,
-    confidence: Annotated[
-        float,
-        typer.Option(
-            help="That of the certificate, and separately of the refutation: each is false with probability "
-            "1 - confidence at most, whenever you stop. Only one of the two can be false for a given target."
-        ),
-    ] = 0.95,
-    budget: Annotated[
-        int | None, typer.Option(help="Stop after this many answers.", show_default="the number of rows")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="All that is random.")] = 0,
-    answers: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help="Where the answers are kept; run again to go on.",
-            show_default="FILE.certify.jsonl, none with --truth",
-        ),
-    ] = None,
-    mistakes: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write the mistakes found, with their right labels.")
-    ] = None,
-    json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write the outcome as JSON; - for stdout.")
-    ] = None,
+    audited: opts.AuditOptions,
+    options: opts.BasicOptions,
+    checking: opts.CheckOptions,
+    folder: opts.FolderOptions,
+    json_file: opts.JsonTo = None,
+    page: opts.PageOptions,
 ) -> None:
     """Certify or refute that enough labels of a file are right, by checking as few as possible.
 
-    Rows are drawn at random and checked, until the target is certified or refuted. The bounds hold at all times at
-    once, so you may look and stop whenever you like. Exit status: 0 certified, 1 not certified, 2 bad input.
+    Rows are drawn at random and checked, until the target is certified or refuted. Each of the two is false with
+    probability 1 - confidence at most, and for a given target only one can be. The bounds hold at all times at once,
+    so you may look and stop whenever you like. The answers are kept in DATA's name with .certify.bela, a campaign like
+    any other; with --truth only where --campaign names a folder. Exit status: 0 certified, 1 not certified, 2 bad
+    input.
     """
-    from rich.console import Console
-
-    from bela.audit import Audit, Verdict
-    from bela.cli._answers import AnswersFile
-    from bela.cli._rows import Rows
-    from bela.errors import ParameterError
-
-    for option, output in (("--json", json_file), ("--mistakes", mistakes), ("--answers", answers)):
-        if output not in (None, "-") and not Path(str(output)).absolute().parent.is_dir():
-            raise ParameterError(f"{option} {output}: there is no such folder to write to; make it first")
-    chosen = [name for name in (label, truth, score) if name is not None]
-    if len(set(chosen)) != len(chosen):
-        raise ParameterError("--label, --truth and --score name different columns")
-    rows = Rows(file, chosen)
-    labels = _labels(rows, label)
-    scores = None if score is None else _scores(rows, score)
-    # Parameters are judged before a file of answers is begun with them.
-    Audit(labels, target=target, confidence=confidence, scores=scores, budget=budget, seed=seed)
-    log = None
-    if truth is None or answers is not None:
-        about = {
-            "file": file.name, "fingerprint": rows.fingerprint, "n_rows": rows.n_rows, "label": label, "score": score,
-            "target": target, "confidence": confidence, "seed": seed,
-        }  # fmt: skip
-        log = AnswersFile(answers or file.with_name(f"{file.name}.certify.jsonl"), about)
-    try:
-        audit = Audit(
-            labels, target=target, confidence=confidence, scores=scores, budget=budget, seed=seed,
-            tuned_to=None if log is None else float(log.about["target"]),
-        )  # fmt: skip
-        if log is not None:
-            log.replay(audit)
-        if truth is not None:
-            _check_against(audit, rows, truth, log)
-        elif log is not None:
-            _ask_person(Console(stderr=json_file == "-"), audit, rows, log, label=label, labels=set(labels))
-    finally:
-        if log is not None:
-            log.close()
-    result = audit.result()
-    if mistakes is not None:
-        _write_mistakes(mistakes, rows, result, label)
-    if json_file != "-":
-        typer.echo(in_words(result, file.name, None if log is None else log.path))
-    if json_file is not None:
-        _write_json(json_file, to_json(result))
+    output, truth = Output(json_file), audited.truth
+    check_place("--mistakes", checking.mistakes)
+    if checking.answers is not None and (checking.on_page or truth is not None):
+        raise ParameterError("--answers is for the terminal, where somebody is asked: leave it out")
+    known = {} if checking.answers is None else read_answers(checking.answers)
+    _check_columns(audited, begun=is_campaign(data))
+    if truth is not None and folder.campaign is None and not is_campaign(data):
+        campaign, table = _audit_in_memory(data, audited, truth, options, output)
+        result, kept = audit_result(campaign), None
+        _write_mistakes(checking.mistakes, table, result, audited.label)
+    else:
+        kept = folder_of(data, folder, AUDIT)
+        made = opts.CampaignOptions(**asdict(options), method="audit")
+        with open_or_create(data, kept, made, folder, output, truth=truth, audit=audited) as stored:
+            if truth is not None:
+                _answer_from(stored.campaign, stored.records, truth)
+            elif checking.on_page:
+                answer_on_page(stored, output, page)
+            else:
+                if stored.campaign.book.questions:
+                    output.say(f"Going on with {count(stored.campaign.n_asked, 'answer')} from {kept}.")
+                answer_in_terminal(stored, output, known)
+            result = audit_result(stored.campaign)
+            _write_mistakes(checking.mistakes, stored.records, result, stored.settings.prediction)
+    output.finish(_to_json(result), _in_words(result, Path(data).name, kept))
     raise typer.Exit(0 if result.verdict is Verdict.CERTIFIED else 1)
 
 
-def _labels(rows: Rows, column: str) -> list[str]:
-    from bela.cli._rows import as_text
-    from bela.errors import DataError
-
-    labels = [as_text(value) for value in rows.values[column]]
-    missing = labels.count(None)
-    if missing:
-        raise DataError(f"{rows.path} has no label in column {column!r} for {missing} row(s): fill or drop them first")
-    return [value for value in labels if value is not None]
+def _check_columns(audited: opts.AuditOptions, *, begun: bool) -> None:
+    if audited.label is None and not begun:
+        raise ParameterError("--label is missing: name the column with the labels to audit")
+    chosen = [name for name in (audited.label, audited.truth, audited.score) if name is not None]
+    if len(set(chosen)) != len(chosen):
+        raise ParameterError("--label, --truth and --score name different columns")
 
 
-def _scores(rows: Rows, column: str) -> list[float]:
-    from bela.errors import DataError
+def _audit_in_memory(
+    data: str, audited: opts.AuditOptions, truth: str, options: opts.BasicOptions, output: Output
+) -> tuple[Campaign, Table]:
+    """Audit against a column, with nothing to go on with another day."""
+    with output.apart(), output.bars() as bars:
+        table = open_table(data, encoding=options.encoding, progress=bars)
+    labels, scores = read_prediction(table, str(audited.label), audited.score)
+    campaign = begin_audit(
+        labels, scores,
+        target=opts.DEFAULT_TARGET if options.target is None else options.target, budget=options.budget,
+        confidence=0.95 if options.confidence is None else options.confidence, seed=options.seed or 0,
+    )  # fmt: skip
+    _answer_from(campaign, table, truth)
+    return campaign, table
 
-    scores = []
-    for row, value in enumerate(rows.values[column]):
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if math.isnan(number):
-            raise DataError(f"{rows.path} has {value!r} in column {column!r} of row {row} where a number is needed")
-        scores.append(number)
-    return scores
 
-
-def _check_against(audit: Audit, rows: Rows, truth: str, log: AnswersFile | None) -> None:
+def _answer_from(campaign: Campaign, table: Table, truth: str) -> None:
     """Take the answers from a column."""
-    from bela.cli._progress import make_progress
-    from bela.cli._rows import as_text
-
-    values = rows.values[truth]
-    with make_progress() as progress:
-        task = progress.add_task("checking", total=audit.target, state="")
-        while not audit.finished:
-            question = audit.ask()[0] if log is None else log.ask(audit)
-            answer = as_text(values[question.row])
-            if answer is None:
-                audit.skip(question.id) if log is None else log.skip(audit, question)
-            elif log is None:
-                audit.tell(question.id, answer)
-            else:
-                log.tell(audit, question, answer=answer)
-            if not progress.disable and audit.n_asked % 20 == 0:
-                lower = audit.certificate.lower
-                progress.update(task, completed=min(lower, audit.target), state=describe(audit))
+    known = column_texts(table, truth)
+    labels = np.array([known.get(row) for row in range(table.n_rows)], dtype=object)
+    with watch("checking") as show:
+        run_campaign(campaign, TruthOracle(labels, table.n_rows), by=f"truth {truth}", progress=show)
 
 
-def _ask_person(console: Console, audit: Audit, rows: Rows, log: AnswersFile, *, label: str, labels: set[str]) -> None:
-    """Take the answers from whoever sits in front of the terminal."""
-    from bela.audit import Verdict
-    from bela.cli._asking import Asker, Key
-    from bela.errors import QuestionError
-
-    limit = audit.n_rows + 1 if audit.budget is None else audit.budget
-
-    asker = Asker(console, rows, label=label, labels=labels)
-    again = audit.skipped  # asked once more, before anything new
-    if audit.n_asked or again:
-        console.print(f"Going on with {_count(audit.n_asked, 'answer')} from {log.path}.", markup=False, soft_wrap=True)
-    introduced = False
-    while audit.verdict is Verdict.UNDECIDED and audit.n_asked < limit and (again or not audit.finished):
-        if not introduced:
-            asker.introduce()
-            introduced = True
-        question = again.pop(0) if again else log.ask(audit)
-        said = asker.ask(question.row, f"{describe(audit)} (row {question.row})")
-        if said is Key.QUIT:
-            return
-        if said is Key.UNDO:
-            if question in audit.skipped:
-                again.insert(0, question)
-            try:
-                undone = log.undo(audit)
-            except QuestionError:
-                console.print("There is nothing to undo.")
-            else:
-                again = [other for other in again if other != undone]
-                if undone in audit.skipped:
-                    again.insert(0, undone)
-        elif said is Key.SKIP:
-            log.skip(audit, question)
-        elif said is Key.WRONG:
-            log.tell(audit, question, answer=None)
-        else:
-            log.tell(audit, question, answer=str(audit.labels[question.row]) if said is Key.RIGHT else str(said))
-
-
-def describe(audit: Audit) -> str:
-    """Say in a few words where an audit stands."""
-    return (
-        f"{_count(audit.n_asked, 'answer')}, {_count(audit.n_mistakes, 'mistake')}, "
-        f"at least {_floor(audit.certificate.lower)} right, target {_plain(audit.target)}"
-    )
-
-
-def in_words(result: AuditResult, name: str, log: Path | None) -> str:
-    """Say in plain words what an audit came to."""
-    from bela.audit import Verdict
-
-    target, sure = _plain(result.target), f"(confidence {_plain(result.certificate.confidence)})"
-    after = f"after {_count(result.n_asked, 'answer')}, {_count(len(result.mistakes), 'mistake')} found"
-    of = f"of the {result.n_rows:,} labels are right"
-    lines = [
-        {
-            Verdict.CERTIFIED: f"Certified: at least {target} {of} {sure}, {after}.",
-            Verdict.REFUTED: f"Refuted: fewer than {target} {of} {sure}, {after}.",
-            Verdict.UNDECIDED: f"Not decided: whether at least {target} {of} is still open, {after}.",
-        }[result.verdict],
-        f"{name} as it is: at least {_floor(result.certificate.lower)} right, at most {_ceil(result.upper)}, "
-        f"each {sure}.",
+def _in_words(result: AuditResult, name: str, kept: Path | None) -> list[str]:
+    """Say in plain words what an audit came to, and how to go on."""
+    mistakes = [
+        f"row {found.row}: {found.label} {'is wrong' if found.answer is None else f'should be {found.answer}'}"
+        for found in result.mistakes
     ]
-    n_known = sum(mistake.answer is not None for mistake in result.mistakes)
-    if n_known:
-        what = "the mistake found" if n_known == 1 else f"the {n_known:,} mistakes found"
-        lines.append(f"With {what} corrected: at least {_floor(result.corrected.lower)} right.")
-    if n_known < len(result.mistakes):
-        lines.append(f"Of {_count(len(result.mistakes) - n_known, 'mistake')} nobody said what would be right.")
-    if result.n_skipped:
-        lines.append(f"{_count(result.n_skipped, 'row')} without an answer counted as wrong.")
-    for mistake in result.mistakes[:_SHOWN]:
-        right = "is wrong" if mistake.answer is None else f"should be {mistake.answer}"
-        lines.append(f"  row {mistake.row}: {mistake.label} {right}")
-    if len(result.mistakes) > _SHOWN:
-        lines.append(f"  and {len(result.mistakes) - _SHOWN:,} more: --mistakes FILE.csv writes them all")
-    if result.verdict is Verdict.UNDECIDED and log is not None:
-        lines.append(f"The answers are kept in {log}: run the same command to go on.")
-    return "\n".join(lines)
+    lines = [*result.in_words(name), *first(mistakes, _SHOWN, ": --mistakes FILE.csv writes them all")]
+    if result.verdict is Verdict.UNDECIDED and kept is not None:
+        lines.append(f"The answers are kept in {kept}: run the same command to go on.")
+    return lines
 
 
-def to_json(result: AuditResult) -> dict[str, Any]:
+def _to_json(result: AuditResult) -> dict[str, Json]:
     """Return the outcome of an audit as plain numbers and strings."""
-    return {
-        "verdict": str(result.verdict),
-        "target": result.target,
-        "n_rows": result.n_rows,
-        "n_asked": result.n_asked,
-        "n_mistakes": len(result.mistakes),
-        "n_skipped": result.n_skipped,
-        "certificate": {
-            "lower": result.certificate.lower,
-            "confidence": result.certificate.confidence,
-            "kind": result.certificate.kind,
-        },
-        "corrected": {"lower": result.corrected.lower},
-        "upper": result.upper,
-        "seed": result.seed,
-        "mistakes": [{"row": m.row, "label": m.label, "answer": m.answer} for m in result.mistakes],
-    }
+    outcome = {
+        "verdict": str(result.verdict), "target": result.target, "n_rows": result.n_rows, "n_asked": result.n_asked,
+        "n_mistakes": len(result.mistakes), "n_skipped": result.n_skipped,
+        "certificate": result.certificate.to_json(), "corrected": {"lower": result.corrected.lower},
+        "upper": result.upper, "seed": result.seed, "mistakes": [asdict(mistake) for mistake in result.mistakes],
+    }  # fmt: skip
+    return cast("dict[str, Json]", outcome)
 
 
-def _write_mistakes(path: Path, rows: Rows, result: AuditResult, label: str) -> None:
-    import csv
-
+def _write_mistakes(path: Path | None, table: Table, result: AuditResult, label: str | None) -> None:
+    if path is None:
+        return
     first = ["row", "label", "right_label"]
-    others = [name for name in rows.names if name != label]
+    others = [name for name in table.columns if name != label]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([*first, *(f"{name}_" if name in first else name for name in others)])
         for mistake in result.mistakes:
-            record = rows[mistake.row]
+            record = table.record(mistake.row)
             writer.writerow([mistake.row, mistake.label, mistake.answer, *(record.get(name) for name in others)])
-
-
-def _write_json(output: str, outcome: dict[str, Any]) -> None:
-    import json
-
-    text = json.dumps(outcome, indent=1, allow_nan=False) + "\n"
-    if output == "-":
-        sys.stdout.write(text)
-    else:
-        Path(output).write_text(text, encoding="utf-8")
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def _plain(share: float) -> str:
-    return f"{100 * share:.10g} %"
-
-
-def _floor(share: float) -> str:
-    """Round a lower bound to what it still promises."""
-    return f"{math.floor(share * 10_000 + 1e-9) / 100:.2f} %"
-
-
-def _ceil(share: float) -> str:
-    return f"{math.ceil(share * 10_000 - 1e-9) / 100:.2f} %"

@@ -1,41 +1,35 @@
 """`bela export`: the labelled dataset in a format that other tools read, with its certificate."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from bela.cli._campaign_options import FolderArgument, JsonFlag
+from bela.campaign import StoredCampaign
+from bela.cli._campaigns import find_campaign, open_to_look
+from bela.cli._options import FolderArgument, JsonFlag
+from bela.cli._output import Output
+from bela.cli._overview import document_of
+from bela.cli._showing import count
+from bela.data import DATASETS
+from bela.errors import ParameterError
+from bela.exports import EXPORTS, certificate_path
+from bela.exports import export as write
+from bela.records import Json
 
-if TYPE_CHECKING:
-    from bela.campaign import StoredCampaign
+_FORMATS = f"One of {', '.join(EXPORTS)}."
 
 
 def export(
     campaign: FolderArgument,
     *,
     to: Annotated[str, typer.Option("--to", metavar="PATH", help="The file, or the folder for Hugging Face datasets.")],
-    format_: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="csv, tsv, parquet, jsonl, json, hf, label-studio or snorkel.",
-            show_default="by the ending",
-        ),
-    ] = None,
+    format_: Annotated[str | None, typer.Option("--format", help=_FORMATS, show_default="by the ending")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is no earlier export.")] = False,
     json_: JsonFlag = False,
 ) -> None:
     """Write every row with its label, and the certificate beside it. Somebody may go on answering meanwhile."""
-    from bela.cli._campaigns import find_campaign, open_to_look
-    from bela.cli._output import Output
-    from bela.cli._overview import bound_line, count, document_of
-    from bela.exports import certificate_path
-    from bela.exports import export as write
-
     output = Output("-" if json_ else None)
     path = find_campaign(campaign)
     notes: list[str] = []
@@ -49,21 +43,15 @@ def export(
             certificate=document, overwrite=overwrite, note=notes.append,
             progress=lambda done, total: bars(f"writing {Path(to).name}", done / max(total, 1)),
         )  # fmt: skip
-    beside = certificate_path(written, folder=written.is_dir())
-    certificate = {"lower": document["bound"], "confidence": document["confidence"], "kind": document["kind"]}
-    outcome = {
-        "to": str(written),
-        "certificate_file": str(beside),
-        "campaign": str(path),
-        "n_rows": document["counts"]["rows"],
-        "n_asked": document["counts"]["asked"],
-        "certificate": certificate,
-        "notes": notes,
-    }
+    beside = certificate_path(written)
+    outcome: dict[str, Json] = {
+        "to": str(written), "certificate_file": str(beside), "campaign": str(path), "n_rows": len(result.labels),
+        "n_asked": result.n_asked, "certificate": result.certificate.to_json(), "notes": [*notes],
+    }  # fmt: skip
     words = [
-        f"{count(outcome['n_rows'], 'row')} with their labels: {written}",
+        f"{count(len(result.labels), 'row')} with their labels: {written}",
         f"Their certificate: {beside}",
-        bound_line(certificate),
+        result.certificate.claim,
         *(f"Note: {note}." for note in notes),
     ]
     output.finish(outcome, words)
@@ -71,9 +59,6 @@ def export(
 
 def _refuse_the_data(stored: StoredCampaign, to: str) -> None:
     """Refuse to write over the data, or amid the parts of a table, where an export would be one of them."""
-    from bela.datasets import DATASETS
-    from bela.errors import ParameterError
-
     if stored.settings.data in DATASETS:
         return
     data, target = Path(os.path.realpath(stored.path / stored.settings.data)), Path(os.path.realpath(to))

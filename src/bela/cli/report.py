@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
-from bela.cli._campaign_options import FolderArgument, JsonFlag
+from bela.campaign import StoredCampaign, open_campaign
+from bela.cli._campaigns import find_campaign, open_to_look
+from bela.cli._options import FolderArgument, JsonFlag
+from bela.cli._output import Output
+from bela.cli._showing import count
+from bela.errors import ParameterError
+from bela.records import Json
 
 if TYPE_CHECKING:
-    from bela.campaign import StoredCampaign
-    from bela.cli._output import Output
-    from bela.reports import Course
+    from bela.views import ChartPoint
 
+_NAME = "the campaign's name with -report.html"
 _MOMENTS = 10  # at which a campaign is looked at again, where nobody took notes
 
 
 def report(
     campaign: FolderArgument,
     *,
-    to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="FILE", help="The file.", show_default="the campaign's name with -report.html"),
-    ] = None,
+    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="The file.", show_default=_NAME)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
     json_: JsonFlag = False,
 ) -> None:
@@ -31,11 +34,8 @@ def report(
 
     One HTML file that needs no network and runs no script. Somebody may go on answering meanwhile.
     """
-    from bela.cli._campaigns import find_campaign, open_to_look
-    from bela.cli._output import Output
-    from bela.cli._overview import bound_line, count
     from bela.reports import save_report, write_report
-    from bela.web import Notes, Reporter
+    from bela.views import Notes, Reporter
 
     output = Output("-" if json_ else None)
     path = find_campaign(campaign)
@@ -44,32 +44,23 @@ def report(
     with open_to_look(path, output) as stored:
         notes = Notes(stored.path / "cache")
         course = _course(stored, output) if len(notes.points()) < _MOMENTS // 2 else ()
-        reporter = Reporter(stored)
-        reporter.look(notes, course)
-        facts = reporter.facts()
+        facts = Reporter(stored).look(notes, course)()
     text = write_report(facts)
     save_report(text, to)
-    document = facts.certificate
-    certificate = {"lower": document["bound"], "confidence": document["confidence"], "kind": document["kind"]}
-    outcome: dict[str, Any] = {
-        "to": str(to),
-        "campaign": str(path),
-        "n_bytes": len(text.encode()),
-        "n_rows": document["counts"]["rows"],
-        "n_asked": document["counts"]["asked"],
-        "certificate": certificate,
-    }
+    n_bytes, labelled = len(text.encode()), stored.campaign
+    outcome: dict[str, Json] = {
+        "to": str(to), "campaign": str(path), "n_bytes": n_bytes, "n_rows": labelled.n_rows,
+        "n_asked": labelled.n_asked, "certificate": labelled.certificate.to_json(),
+    }  # fmt: skip
     words = [
-        f"The report about {count(outcome['n_rows'], 'row')}: {to} ({max(1, outcome['n_bytes'] // 1000):,} kB)",
-        bound_line(certificate),
+        f"The report about {count(labelled.n_rows, 'row')}: {to} ({max(1, n_bytes // 1000):,} kB)",
+        facts.audit.claim if facts.audit else labelled.certificate.claim,
     ]
     output.finish(outcome, words)
 
 
 def _check(to: Path, overwrite: bool) -> None:
     """Refuse a place where no report can be written, before all the work."""
-    from bela.errors import ParameterError
-
     if to.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"a report is an HTML file: let its name end in .html, not as in {to.name}")
     if not to.absolute().parent.is_dir():
@@ -78,24 +69,17 @@ def _check(to: Path, overwrite: bool) -> None:
         raise ParameterError(f"there is already something at {to}: choose another --to, or --overwrite it")
 
 
-def _course(stored: StoredCampaign, output: Output) -> list[Course]:
+def _course(stored: StoredCampaign, output: Output) -> list[ChartPoint]:
     """Look at a campaign as it was at some earlier moments: nobody had the page open, so there are no notes of it."""
-    import numpy as np
+    from bela.views import chart_point
 
-    from bela.campaign import open_campaign
-    from bela.reports import Course
-
-    answered = [event.seq for event in stored.journal.events() if event.kind == "answered"]
+    answered = [event.seq for event in stored.journal.events() if event.kind in ("answered", "rejected")]
     moments = sorted({answered[int(at)] for at in np.linspace(0, len(answered) - 1, _MOMENTS)}) if answered else []
-    course: dict[int, Course] = {}
+    course: dict[int, ChartPoint] = {}
     with output.apart(), output.bars() as bars:
         for place, seq in enumerate(moments):
             bars("looking back", place / len(moments))
             with open_campaign(stored.path, read_only=True, until=seq) as before:
-                result = before.campaign.result()
-            course[result.n_asked] = Course(
-                answers=result.n_asked,
-                lower=float(result.certificate.lower),
-                expected=float(np.mean(result.probability)),
-            )
+                point = chart_point(before.campaign, before.campaign.result())
+            course[point.answers] = point
     return [course[answers] for answers in sorted(course)]

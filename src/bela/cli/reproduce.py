@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from bela.cli._output import make_progress
+from bela.data import load_dataset
+from bela.errors import ParameterError
+from bela.records import Point
+from bela.shares import share_text
 
 
 def reproduce(
@@ -18,16 +25,10 @@ def reproduce(
     jobs: Annotated[int, typer.Option(help="Experiments to run at once, on a core each.")] = 2,
 ) -> None:
     """Run the paper's experiments with the full budget; set its figures beside ours."""
-    import time
-
     from rich.progress import TaskID
 
-    from bela.cli._experiments import Experiment, Outcome, lines_of, run_all
-    from bela.cli._findings import write_findings
-    from bela.cli._progress import describe, make_progress
-    from bela.datasets import load_dataset
-    from bela.errors import ParameterError
-    from bela.records import Point
+    from bela.experiments._experiments import Experiment, Outcome, lines_of, run_all
+    from bela.experiments._findings import write_findings
 
     lines = lines_of(what)
     if jobs < 1:
@@ -51,7 +52,8 @@ def reproduce(
             if experiment not in tasks:
                 budget = sizes[experiment.dataset] * experiment.budget_share
                 tasks[experiment] = bars.add_task(str(experiment), total=budget, state="")
-            bars.update(tasks[experiment], completed=point.asked, state=describe(point))
+            state = f"{point.asked:,} answers, at least {share_text(point.lower)} right"
+            bars.update(tasks[experiment], completed=point.asked, state=state)
 
         for experiment, outcome in run_all(experiments, seed=seed, jobs=jobs, progress=show):
             outcomes[experiment] = outcome

@@ -3,170 +3,134 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
+import numpy as np
 import typer
 
+from bela.campaign import Simulation
+from bela.campaign import simulate as run
+from bela.cli._answering import true_labels
+from bela.cli._options import CampaignOptions, DataArgument, JsonTo, StopAfter, with_options
+from bela.cli._output import Output, watch
+from bela.data import given_labels, is_dataset, label_notices, open_table
+from bela.errors import DataError, ParameterError
+from bela.features import PreparedData, named_features, prepare
+from bela.methods import DEFAULT_METHOD
+from bela.records import AnyArray, Json
+
 if TYPE_CHECKING:
-    from bela.simulation import Simulation
-
-FEATURES = ("auto", "raw")
+    from collections.abc import Callable
 
 
+_REASONS = {
+    "target": "the target was reached",
+    "budget": "the budget was used up",
+    "exhausted": "there was nothing left to ask",
+}
+_TRUTH = (
+    "The true labels: a .npy file with one for each row, or the name of DATA's label column (of an array in a .npz "
+    "file; 'folder' for images sorted into folders). A named dataset brings its own."
+)
+_SPLITTER = "The model that cuts leaves, where the method has one: auto, svm, mlp, tree, nb, kmeans, ..."
+_CHART = "Draw the share right and the bound into this .svg, .png or .pdf file."
+
+
+@with_options
 def simulate(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A .csv, .tsv, .jsonl, .json, .parquet, .arrow, .npy or .npz file, a folder of such tables or of "
-            "images, or a dataset by name: mnist, fashion-mnist, digits, blobs.",
-        ),
-    ],
+    data: DataArgument,
     *,
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            help="The true labels: a .npy file with one for each row, or the name of DATA's label column "
-            "(of an array in a .npz file; 'folder' for images sorted into folders). A named dataset brings its own."
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help="How questions are chosen and rows labelled; an unknown name lists them.", show_default="the best"
-        ),
-    ] = None,
-    target: Annotated[
-        float | None, typer.Option(help="Stop when at least this share of the labels is certified right.")
-    ] = None,
-    budget: Annotated[
-        int | None, typer.Option(help="Stop after this many answers.", show_default="the number of rows")
-    ] = None,
-    confidence: Annotated[float, typer.Option(help="The confidence of the certificate.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="All that is random.")] = 0,
-    features: Annotated[
-        str, typer.Option(help="What the rows are compared by: auto (image features for images) or raw.")
-    ] = "auto",
-    splitter: Annotated[
-        str,
-        typer.Option(
-            help="The model that cuts leaves, where the method has one: auto, svm, mlp, tree, nb, kmeans, ..."
-        ),
-    ] = "auto",
-    json_file: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write the outcome as JSON; - for stdout.")
-    ] = None,
-    chart: Annotated[
-        Path | None, typer.Option(help="Draw the share right and the bound into this .svg, .png or .pdf file.")
-    ] = None,
+    truth: Annotated[str | None, typer.Option(help=_TRUTH)] = None,
+    options: CampaignOptions,
+    stop_after: StopAfter = None,
+    splitter: Annotated[str, typer.Option(help=_SPLITTER)] = "auto",
+    json_file: JsonTo = None,
+    chart: Annotated[Path | None, typer.Option(help=_CHART)] = None,
 ) -> None:
-    """Ask for the labels of a labelled dataset, and see how soon how many are right."""
-    from bela.cli._progress import bound_word, watch
-    from bela.cli._tables import read_data
-    from bela.errors import ParameterError
-    from bela.methods import DEFAULT_METHOD
-    from bela.simulation import simulate as run
-
-    if features not in FEATURES:
-        raise ParameterError(f"there are no features {features!r}: choose one of {', '.join(FEATURES)}")
-    output = _output(json_file)
+    """Ask for the labels of a labelled dataset, and see how soon how many are right: a run that keeps nothing."""
+    named_features(options.features)  # what is wrong with it is said before any work is done
+    output = Output(json_file)
     if chart is not None:
-        from bela.reports import check_chart_path
+        from bela.experiments import check_chart_path, draw_trajectory, save_figure
 
         check_chart_path(chart)
-    X, y = read_data(data, truth, features)
-    if method is None:
-        method = DEFAULT_METHOD
-    n_rows = len(y)
-    with watch(f"{method} on {Path(data).name}", target, n_rows if budget is None else budget) as progress:
+    with output.apart(), output.bars() as bars:
+        prepared, labels, notices = _read_labelled(data, truth, options, bars)
+    for notice in notices:
+        typer.echo(f"Note: {notice}.", err=True)
+    table, column = prepared.table, options.label_column
+    title = f"{options.method or DEFAULT_METHOD} on {Path(data).name}"
+    with output.apart(), watch(title) as progress:
         simulation = run(
-            X, y, progress=progress, method=method, target=target, budget=budget, confidence=confidence, seed=seed,
-            splitter=splitter,
+            prepared, labels,
+            stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
+            classes=options.class_names, labels=None if column is None else given_labels(table, column),
+            splitter=splitter, **options.chosen(),
         )  # fmt: skip
-    outcome = to_json(simulation, y)
     if chart is not None:
-        from bela.reports import draw_trajectory, save_figure
-
         figure = draw_trajectory(
-            simulation.trajectory,
-            n_rows=n_rows,
-            target=target,
-            title=f"{method} on {Path(data).name}",
-            bound=bound_word(simulation.result.certificate.kind),
-        )
+            simulation.trajectory, n_rows=table.n_rows, target=options.target, title=title,
+            bound=simulation.result.certificate.guarantee.word,
+        )  # fmt: skip
         save_figure(figure, chart)
-    if output != "-":
-        typer.echo(summary(outcome))
-    if output is not None:
-        _write(output, outcome)
+    output.finish(to_json(simulation, n_classes=len(set(labels.tolist()))), summary(simulation))
 
 
-def to_json(simulation: Simulation, truth: Any) -> dict[str, Any]:
+def to_json(simulation: Simulation, *, n_classes: int) -> dict[str, Json]:
     """Return the outcome of a simulation as plain numbers and strings."""
-    import numpy as np
-
-    from bela.cli._memory import peak_rss_mb
-
     result = simulation.result
-    certificate = result.certificate
-    return {
-        "method": result.method,
-        "n_rows": len(result.labels),
-        "n_classes": len(np.unique(truth)),
-        "n_asked": result.n_asked,
-        "stop_reason": str(result.stop_reason),
-        "accuracy": simulation.accuracy,
-        "certificate": {
-            "lower": float(certificate.lower),
-            "confidence": float(certificate.confidence),
-            "kind": certificate.kind,
-        },
-        "seconds": round(simulation.seconds, 3),
-        "peak_rss_mb": peak_rss_mb(),
-        "trajectory": [
-            {
-                "asked": int(point.asked),
-                "lower": float(point.lower),
-                "accuracy": float(point.accuracy),
-                "leaves": int(point.leaves),
-            }
-            for point in simulation.trajectory
-        ],
-    }
+    outcome = {
+        "method": result.method, "n_rows": len(result.labels), "n_classes": n_classes, "n_asked": result.n_asked,
+        "stop_reason": str(result.stop_reason), "accuracy": simulation.accuracy,
+        "certificate": result.certificate.to_json(), "seconds": round(simulation.seconds, 3),
+        "peak_rss_mb": _peak_rss_mb(), "trajectory": [asdict(point) for point in simulation.trajectory],
+    }  # fmt: skip
+    return cast("dict[str, Json]", outcome)
 
 
-def summary(outcome: dict[str, Any]) -> str:
+def summary(simulation: Simulation) -> list[str]:
     """Say in plain words what a simulation came to."""
-    share = outcome["n_asked"] / outcome["n_rows"]
-    reasons = {
-        "target": "the target was reached",
-        "budget": "the budget was used up",
-        "exhausted": "there was nothing left to ask",
-    }
-    return (
-        f"{outcome['n_asked']:,} of {outcome['n_rows']:,} rows were asked ({share:.1%}), "
-        f"then {reasons.get(outcome['stop_reason'], 'it was stopped')}.\n"
-        f"At least {outcome['certificate']['lower']:.1%} of the labels are right by the bound "
-        f"({outcome['certificate']['kind']}); {outcome['accuracy']:.1%} truly are.\n"
-        f"{outcome['seconds']:.1f} s."
+    result, n_rows = simulation.result, len(simulation.result.labels)
+    reason = _REASONS.get(result.stop_reason, "it was stopped")
+    return [
+        f"{result.n_asked:,} of {n_rows:,} rows were asked ({result.n_asked / n_rows:.1%}), then {reason}.",
+        f"{result.certificate.claim} In truth {100 * simulation.accuracy:.2f} % are.",
+        f"{simulation.seconds:.1f} s.",
+    ]
+
+
+def _read_labelled(
+    data: str, truth: str | None, options: CampaignOptions, progress: Callable[[str, float], object]
+) -> tuple[PreparedData, AnyArray, list[str]]:
+    """Read a dataset by its name, or a file or folder: its rows, their true labels, and what to say about them."""
+    table = open_table(data, encoding=options.encoding, progress=progress)
+    if truth is None and not is_dataset(data):
+        raise ParameterError("--truth is missing: give a .npy file of labels, or the name of the label column")
+    known = true_labels(table, truth or "", data)
+    if n := table.n_rows - len(known):
+        raise DataError(f"{truth or data} has no label for {n} row(s): fill or drop them first")
+    columns = [name for name in (truth, options.label_column) if name is not None and name in table.columns]
+    prepared = prepare(
+        table, exclude=[*columns, *options.hidden], seed=options.seed or 0, progress=progress, **options.taken()
     )
+    notices = [*prepared.notices, *(notice for name in columns for notice in label_notices(table, name))]
+    return prepared, np.array(list(known.values())), notices
 
 
-def _output(json_file: str | None) -> str | None:
-    """Check that the outcome can be written before the work is done for it."""
-    from bela.errors import ParameterError
+def _peak_rss_mb() -> float | None:
+    """Return the largest resident size so far in MB (10^6 bytes), None where the platform does not say."""
+    if sys.platform == "win32":
+        return None
+    if sys.platform == "linux":  # getrusage would count the process that started this one, if that was larger
+        try:
+            with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+                high = next(line for line in status if line.startswith("VmHWM:"))
+            return round(int(high.split()[1]) * 1024 / 1e6, 1)
+        except (OSError, StopIteration, ValueError, IndexError):
+            pass
+    import resource
 
-    if json_file not in (None, "-") and not Path(json_file).absolute().parent.is_dir():
-        raise ParameterError(f"--json {json_file}: there is no such folder to write to; make it first")
-    return json_file
-
-
-def _write(output: str, outcome: dict[str, Any]) -> None:
-    import json
-
-    text = json.dumps(outcome, indent=1, allow_nan=False) + "\n"
-    if output == "-":
-        sys.stdout.write(text)
-    else:
-        Path(output).write_text(text, encoding="utf-8")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)

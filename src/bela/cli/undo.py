@@ -1,12 +1,16 @@
 """`bela undo`: take back what was done last."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
-from bela.cli._campaign_options import FolderArgument, JsonFlag
+from bela.book import describe_undo
+from bela.campaign import open_campaign
+from bela.cli._campaigns import find_campaign
+from bela.cli._options import FolderArgument, JsonFlag
+from bela.cli._output import Output
+from bela.cli._overview import Overview
+from bela.errors import ParameterError, QuestionError
 
 
 def undo(
@@ -16,28 +20,26 @@ def undo(
     json_: JsonFlag = False,
 ) -> None:
     """Take back the last answer, skip or change of classes, or the last few; they are asked again."""
-    from bela.campaign import last_deed, n_deeds, open_campaign
-    from bela.cli._campaigns import find_campaign
-    from bela.cli._output import Output
-    from bela.cli._overview import answers_line, bound_line, overview
-    from bela.errors import ParameterError, QuestionError
-
     if n < 1:
         raise ParameterError(f"-n is a number from 1 on, not {n}")
     output = Output("-" if json_ else None)
     path = find_campaign(campaign)
     with output.apart(), output.bars() as bars:
         stored = open_campaign(path, progress=bars)
-    undone = []
+    undone: list[tuple[str, int | None]] = []
     with stored:
-        possible = n_deeds(stored.campaign)
+        book = stored.campaign.book
+        possible = len(book.steps)
         if possible < n:
             what = "nothing" if not possible else f"no more than {possible}"
             raise QuestionError(f"there is {what} to undo in {path}")
         for _ in range(n):
-            deed = last_deed(stored.campaign)
+            what = describe_undo(book) or ""
             question = stored.campaign.undo()
-            undone.append({"what": deed, "row": None if question is None else question.row})
-        outcome = {"undone": undone, **overview(stored)}
-    words = [f"Taken back: {deed['what']}." for deed in undone]
-    output.finish(outcome, [*words, answers_line(outcome), bound_line(outcome["certificate"])])
+            undone.append((what, None if question is None else question.row))
+        found = Overview(stored)
+    words = [f"Taken back: {what}." for what, _ in undone]
+    output.finish(
+        {"undone": [{"what": what, "row": row} for what, row in undone], **found.to_json()},
+        [*words, found.answers_line(), found.certificate.claim],
+    )

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bela.cli._campaign_options import FolderArgument, JsonFlag
+from bela.cli._options import FolderArgument, JsonFlag
+from bela.errors import BelaError, DataError, JournalError, ReplayError, VersionError
 
 if TYPE_CHECKING:
-    from bela.campaign import StoredCampaign
-    from bela.records import Result
+    from collections.abc import Mapping
 
-_READABLE = ("csv", "tsv", "parquet", "jsonl", "json", "hf")
+    from bela.campaign import StoredCampaign, Verification
+    from bela.cli._output import Output
+    from bela.records import Json
+
+
+_EXPORT = typer.Option(metavar="PATH", help="An export: are its labels and its certificate those of the campaign?")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Outcome:
+    """What programs are told: whether everything fits (None if that cannot be told), and why not."""
+
+    campaign: str
+    export: str | None
+    verified: bool | None = None
+    reasons: list[str] = field(default_factory=list)
+    n_events: int | None = None
+    n_asked: int | None = None
+    decided: int | None = None  # questions and revisions that were decided anew
+    compared: int | None = None  # those of another version of the method: only their digests could be compared
+    certificate: dict[str, Json] | None = None
 
 
 def verify(
     campaign: FolderArgument,
     *,
-    export: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="An export: are its labels and its certificate those of the campaign?"),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Trust what was computed before and kept: features and revisions.")
-    ] = False,
+    export: Annotated[Path | None, _EXPORT] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Trust the features and revisions that were kept.")] = False,
     json_: JsonFlag = False,
 ) -> None:
     """Compute everything again from the data and the journal, and say whether it fits.
@@ -35,118 +52,128 @@ def verify(
     """
     from bela.cli._campaigns import find_campaign
     from bela.cli._output import Output
-    from bela.errors import BelaError
 
     output = Output("-" if json_ else None)
-    outcome: dict[str, Any] = {"verified": None, "reasons": [], "campaign": campaign, "export": None}
-    if export is not None:
-        outcome["export"] = str(export)
+    outcome = _Outcome(campaign=campaign, export=None if export is None else str(export))
+    words: list[str] = []
     try:
-        path = find_campaign(campaign)
-        outcome["campaign"] = str(path)
-        words = _check(path, export, output, outcome, quick=quick)
+        outcome.campaign = str(find_campaign(campaign))
+        words = _check(Path(outcome.campaign), export, output, outcome, quick=quick)
     except BelaError as error:
         if not json_:
             raise
-        outcome["reasons"] = [str(error)]
-        words = []
-    output.finish(outcome, words)
-    raise typer.Exit({True: 0, False: 1, None: 2}[outcome["verified"]])
+        outcome.reasons = [str(error)]
+    output.finish(asdict(outcome), words)
+    raise typer.Exit({True: 0, False: 1, None: 2}[outcome.verified])
 
 
-def _check(path: Path, export: Path | None, output: Any, outcome: dict[str, Any], *, quick: bool) -> list[str]:
+def _check(path: Path, export: Path | None, output: Output, outcome: _Outcome, *, quick: bool) -> list[str]:
     """Fill in the outcome and return it in words; an error is raised where nothing can be told."""
     from bela.cli._campaigns import open_to_look
-    from bela.cli._overview import bound_line, count, document_of
-    from bela.errors import JournalError, ReplayError
-    from bela.exports import certificate_differences, check_export, read_certificate
+    from bela.exports import read_certificate
 
-    written = None if export is None else read_certificate(export)
-    reasons = _check_journal(path, written, outcome)
-    until = None if written is None or written.get("journal") is None else written["journal"]["events"]
-    if not reasons:
+    written = {} if export is None else read_certificate(export)
+    moment = _mapping(written.get("journal"))  # that the export was written at
+    n_then = moment.get("events")
+    if type(n_then) is not int and written.get("journal") is not None:
+        raise DataError("the certificate does not say which moment of the journal it is of: export again")
+    until = n_then if isinstance(n_then, int) else None
+    outcome.reasons, claim = _check_journal(path, until, moment.get("digest"), outcome), ""
+    if not outcome.reasons:
         try:
             stored = open_to_look(path, output, recompute=not quick, until=until)
         except ReplayError:
             raise
         except JournalError as error:
-            reasons = [str(error)]
+            outcome.reasons = [str(error)]
         else:
             with stored:
-                if export is not None and written is not None:
-                    result = stored.campaign.result()
-                    again = document_of(stored, result)
-                    reasons = [f"the certificate says {line}" for line in certificate_differences(written, again)]
-                    reasons += check_export(export)
-                    reasons += _check_labels(export, written, result, stored)
-            outcome["n_asked"] = stored.campaign.n_asked
-            certificate = stored.campaign.certificate
-            outcome["certificate"] = {
-                "lower": certificate.lower, "confidence": certificate.confidence, "kind": certificate.kind,
-            }  # fmt: skip
-    outcome.update(verified=not reasons, reasons=reasons)
-    if reasons:
-        return ["No:", *(f"  {reason}" for reason in reasons)]
-    how = "With what was kept" if quick else "Computed again from the data"
-    words = [
-        f"Yes. The journal of {count(outcome['n_events'], 'event')} is whole.",
-        f"{how}, {count(outcome['n_asked'], 'answer')} give this: {bound_line(outcome['certificate'])}",
-    ]
-    if export is not None:
-        later = outcome["n_events"] - (outcome["n_events"] if until is None else until)
-        since = f" as it was then; {count(later, 'event')} came later" if later else ""
-        words.append(f"The labels and the certificate of {export} are those of the campaign{since}.")
-    return words
+                outcome.reasons = [] if export is None else _check_export(export, written, stored)
+                outcome.n_asked, certificate = stored.campaign.n_asked, stored.campaign.certificate
+                outcome.certificate, claim = certificate.to_json(), certificate.claim
+                if stored.verification is not None:
+                    _take_in(stored.verification, outcome)
+    outcome.verified = not outcome.reasons
+    return _words(outcome, until, claim) if outcome.verified else ["No:", *(f"  {why}" for why in outcome.reasons)]
 
 
-def _check_journal(path: Path, written: dict[str, Any] | None, outcome: dict[str, Any]) -> list[str]:
+def _check_journal(path: Path, until: int | None, digest: object, outcome: _Outcome) -> list[str]:
     """Say what is wrong with the journal: damaged, or not the one that an export was written from."""
     from bela.campaign import SETTINGS, read_settings
-    from bela.errors import DataError, JournalError, VersionError
-    from bela.journal import SQLiteJournal
+    from bela.storage import SQLiteJournal
 
-    moment = None if written is None else written.get("journal")
-    if moment is not None and not (isinstance(moment, dict) and type(moment.get("events")) is int):
-        raise DataError("the certificate does not say which moment of the journal it is of: export again")
     place = path / read_settings(path / SETTINGS).journal
     if not place.exists():
         raise JournalError(f"there is no journal {place}: restore it from a copy")
     try:
-        journal = SQLiteJournal(place, read_only=True)
-        try:
-            outcome["n_events"] = sum(1 for _ in journal.events())
-        finally:
-            journal.close()
+        with closing(SQLiteJournal(place, read_only=True)) as journal:
+            outcome.n_events = sum(1 for _ in journal.events())
     except VersionError:
         raise
     except JournalError as error:  # damaged, cut short, or not the one that was here
         return [str(error)]
-    if moment is None:
+    if until is None:
         return []
-    if moment["events"] > outcome["n_events"]:
-        return [f"the export was written after {moment['events']} events, but the journal has {outcome['n_events']}"]
-    part = SQLiteJournal(place, read_only=True, until=moment["events"])
-    part.close()
-    if part.digest != moment.get("digest"):
-        return [f"the first {moment['events']} events of the journal are not those that the export was written from"]
-    return []
+    if until > outcome.n_events:
+        return [f"the export was written after {until} events, but the journal has {outcome.n_events}"]
+    with closing(SQLiteJournal(place, read_only=True, until=until)) as part:
+        if part.digest == digest:
+            return []
+    return [f"the first {until} events of the journal are not those that the export was written from"]
 
 
-def _check_labels(export: Path, written: dict[str, Any], result: Result, stored: StoredCampaign) -> list[str]:
-    """Read the labels of an export back, where they are a column, and compare them with those of the campaign."""
-    from bela.exports import labels_digest
-    from bela.sources import open_records
+def _check_export(export: Path, written: Mapping[str, object], stored: StoredCampaign) -> list[str]:
+    """Say in what an export is not that of the campaign; labels are read back where they are a column."""
+    from bela.cli._overview import document_of
+    from bela.data import open_table
+    from bela.exports import certificate_differences, check_export, labels_digest, loaded_formats
 
-    about = written.get("export", {})
-    if about.get("format") not in _READABLE or not export.exists():
-        return []
-    records = open_records(export)
-    column = about.get("columns", {}).get("label")
+    result = stored.campaign.result()
+    wrong = [f"the certificate says {line}" for line in certificate_differences(written, document_of(stored, result))]
+    wrong += check_export(export)
+    about = _mapping(written.get("export"))
+    kind = loaded_formats().get(str(about.get("format")))
+    if kind is None or not kind.is_table or not export.exists():
+        return wrong
+    records, column = open_table(export), str(_mapping(about.get("columns")).get("label"))
     if records.n_rows != stored.records.n_rows:
-        return [f"{export} has {records.n_rows} rows, not {stored.records.n_rows}"]
+        return [*wrong, f"{export} has {records.n_rows} rows, not {stored.records.n_rows}"]
     if column not in records.columns:
-        return [f"{export} has no column {column!r}, which should hold the labels"]
-    found = [value for batch in records.batches([column]) for value in batch.column(0).to_pylist()]
-    if labels_digest(found) != labels_digest(result.labels):
-        return [f"the labels in {export} are not those of the campaign"]
-    return []
+        return [*wrong, f"{export} has no column {column!r}, which should hold the labels"]
+    if labels_digest(records.column(column).to_pylist()) != labels_digest(result.labels):
+        wrong.append(f"the labels in {export} are not those of the campaign")
+    return wrong
+
+
+def _take_in(found: Verification, outcome: _Outcome) -> None:
+    """Say what became of deciding anew; nobody can tell why it came out otherwise, so that is not a no."""
+    outcome.decided, outcome.compared = found.n_decided, found.n_compared
+    if not found.holds and not outcome.reasons:
+        more = found.n_different - len(found.differences)
+        raise JournalError(
+            f"the campaign cannot be made again as it was recorded ({'; '.join(found.differences)}"
+            f"{f'; and {more} more' if more else ''}): it was made with other versions of the packages or on another "
+            "kind of machine, or somebody has changed it"
+        )
+
+
+def _words(outcome: _Outcome, until: int | None, claim: str) -> list[str]:
+    from bela.cli._showing import count
+
+    n_events, decided, compared = outcome.n_events or 0, outcome.decided or 0, outcome.compared or 0
+    how = "With what was kept" if outcome.decided is None else "Computed again from the data"
+    later = 0 if until is None else n_events - until
+    since = f" as it was then; {count(later, 'event')} came later" if later else ""
+    sentences = {
+        f"Yes. The journal of {count(n_events, 'event')} is whole.": True,
+        f"{how}, {count(outcome.n_asked or 0, 'answer')} give this: {claim}": True,
+        f"Decided anew, {count(decided, 'choice')} of questions and labels came out the same.": decided,
+        f"Another version of the method made {count(compared, 'choice')}: of these only the digests were "
+        "compared.": compared,
+        f"The labels and the certificate of {outcome.export} are those of the campaign{since}.": outcome.export,
+    }
+    return [sentence for sentence, applies in sentences.items() if applies]
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}

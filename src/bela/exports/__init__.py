@@ -12,25 +12,8 @@ All formats have the columns of the data, in their order and with their values, 
 A name that the data have already gets an underscore. Beside a file stands `<file>.certificate.json`, in a folder
 `certificate.json`: the bound, what it rests on, and the checksums of data, labels and file.
 
-csv, tsv
-    UTF-8. Texts are in quotes and numbers are not; a missing value is nothing at all, an empty text is `""`. Values
-    made of others are JSON, bytes are in base 64. Of an array there is nothing but `row` and our columns. Labels such
-    as "nan" or "None" are read by pandas with ``keep_default_na=False``, and floats to the last bit with
-    ``float_precision="round_trip"``. Texts are not altered: one that begins with `=` is a formula to a spreadsheet, so
-    import columns from strangers as text.
-parquet
-    Every type as it was.
-jsonl, json
-    An object a line, or one list of them. NaN becomes null, times ISO 8601, bytes base 64; infinite numbers are
-    refused, as JSON has none.
-hf
-    A folder for `datasets.load_from_disk`, written without that package.
-label-studio
-    A list of tasks: answers and given labels as annotations, the rest as predictions with their score, and
-    `<file>.config.xml`, the labelling configuration to paste into the project. Paths of images are as they were: serve
-    their folder to Label Studio.
-snorkel
-    An .npz file: ``LabelModel(cardinality=len(f["classes"])).fit(L_train=f["L"])``, see `write_snorkel`.
+The formats are in `EXPORTS`. Another package adds one by an entry point of the group `bela.exports` that names an
+`ExportFormat`; one that comes with BELA is a module in `bela.exports.formats`.
 """
 
 from bela.exports._certificate import (
@@ -39,21 +22,11 @@ from bela.exports._certificate import (
     certificate_path,
     labels_digest,
     read_certificate,
-)
-from bela.exports._export import FORMATS, check_export, export
-from bela.exports._rows import Layout, plan_columns
-from bela.exports._snorkel import write_snorkel
+)  # fmt: skip
+from bela.exports._export import check_export, export
+from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, Layout, loaded_formats, plan_columns
 
 __all__ = [
-    "FORMATS",
-    "Layout",
-    "certificate_differences",
-    "certificate_document",
-    "certificate_path",
-    "check_export",
-    "export",
-    "labels_digest",
-    "plan_columns",
-    "read_certificate",
-    "write_snorkel",
-]
+    "EXPORTS", "ExportFormat", "LabelledRows", "Layout", "certificate_differences", "certificate_document",
+    "certificate_path", "check_export", "export", "labels_digest", "loaded_formats", "plan_columns", "read_certificate",
+]  # fmt: skip

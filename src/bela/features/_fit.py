@@ -1,196 +1,178 @@
-"""The first pass over the data: what the second needs to know to turn any block of rows into features."""
+"""The first pass over the data, which learns from samples, and what the second turns any block of rows into."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from bela._functions import load_function
+from bela._functions import load_function, said
 from bela.errors import DataError
-from bela.features._array_records import array_of
-from bela.features._blocks import fixed_blocks, stack, taken
-from bela.features._functions import call_function, load_sentence_model
-from bela.features._matrix import MatrixFeatures, Size
-from bela.features._numbers import ArrayFeatures, ArrayPictures, EmbeddingFeatures, ReadyFeatures, list_matrix
-from bela.features._parse import as_texts
-from bela.features._part import Part
+from bela.features import _parts as parts
+from bela.features._arrow import MOST_ROWS, READERS, as_texts, fixed_blocks
+from bela.features._parts import Part, Sample, Step
 from bela.features._pictures import PictureSample
-from bela.features._plan import FeaturePlan
-from bela.features._scaling import COMPONENTS, fit_rows, prepare_features
-from bela.features._store import NpyWriter
-from bela.features._table import fit_table
-from bela.features._texts import TextSample, fit_texts
-from bela.protocols import Records
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from bela.features._plan import Embed, FeaturePlan, array_of, load_sentence_model
+from bela.features._scaling import COMPONENTS, Floats, Prepared, Size, fit_rows
+from bela.features._source import NpyWriter
+from bela.features._texts import TextSample
+from bela.protocols import Table
 
 TABLE_KINDS = ("number", "boolean", "category", "date")
 FEWEST_COMPONENTS = 16
+CALL_ROWS = 512  # records that a function gets at once
 READING = 0.7  # the share of this pass that reading takes
-
-Step = Callable[[str, float], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """The parts, and the columns that they must be shown of each block; none where the rows are in arrays."""
+    """The parts, the columns that they must be shown of each block, and what of each image column cannot be read."""
 
     parts: tuple[Part, ...]
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...]
+    unreadable: tuple[dict[int, str], ...]
+
+    def transform(self, records: Table) -> Iterator[Prepared]:
+        """Turn all rows into features, block by block."""
+        nothing = ((start, None) for start in range(0, records.n_rows, MOST_ROWS))
+        for start, block in fixed_blocks(records, self.columns) if self.columns else nothing:
+            n = MOST_ROWS if block is None else block.num_rows
+            rows = range(start, min(start + n, records.n_rows))
+            yield parts.join_pieces(self.parts, [part.transform(block, rows) for part in self.parts])
 
 
-def fit_parts(records: Records, plan: FeaturePlan, *, folder: Path, seed: int, step: Step) -> Fitted:
+def fit_parts(records: Table, plan: FeaturePlan, *, folder: Path, seed: int, step: Step) -> Fitted:
     """Learn scales, words and components from samples of the rows.
 
-    Parameters
-    ----------
-    records
-        The data.
-    plan
-        The kinds of the columns.
-    folder
-        Where the numbers that a function or a model returns are kept for the second pass.
-    seed
-        Chooses samples.
-    step
-        Told what is being done, and the share of this pass that is done.
+    What a text model returns is kept in `folder` for the second pass.
     """
-    if plan.function is not None:
-        return Fitted(parts=(_fit_function(records, plan, folder, seed, step),))
-    size = _size(plan)
-    ready: list[Part] = []
-    array = array_of(records)
-    if array is not None and plan.columns.get(array.name) in ("embedding", "image"):
-        ready.append(_fit_array(array.array, array.name, seed, size))
-    else:
-        array = None
-    texts = plan.of_kind("text")
+    ready, kinds, array = list[Part](), dict(plan.columns), array_of(records)
+    if array is not None and kinds.get(array.main) in ("embedding", "image"):
+        ready.append(parts.ready_part(array.array, seed=seed))
+        del kinds[array.main]
     if plan.text_model is not None:
         model = load_sentence_model(plan.text_model)
-        for i, name in enumerate(texts):
-            file = folder / f"text-{i}.raw.npy"
-            raw = _read_texts(records, name, (plan.text_model, model), file, step)
-            ready.append(ArrayFeatures.fit(raw, name=f"text model {plan.text_model}", seed=seed, size=size))
-        texts = ()
-    samples = _Samples(records, plan, texts, seed, but=array.name if array is not None else None)
-    for start, block in fixed_blocks(records, samples.columns) if samples.columns else ():
-        samples.add(block, start)
-        step("looking at the rows", READING * (start + block.num_rows) / records.n_rows)
-    return Fitted(parts=(*samples.fit(size, step), *ready), columns=samples.columns)
-
-
-class _Samples:
-    """Samples of the rows, collected as they stream by: of each kind of column as many as it needs."""
-
-    def __init__(
-        self, records: Records, plan: FeaturePlan, texts: Sequence[str], seed: int, *, but: str | None
-    ) -> None:
-        self.tables = [(name, kind) for name, kind in plan.columns.items() if kind in TABLE_KINDS]
-        self.names = [name for name, _ in self.tables]
-        self.lists = [name for name in plan.of_kind("embedding") if name != but]
-        self.texts = tuple(texts)
-        self.seed = seed
-        self._table_rows = fit_rows(records.n_rows, seed, len(self.names))
-        self._rows = fit_rows(records.n_rows, seed)
-        self._tables: list[pa.RecordBatch] = []
-        self._lists: dict[str, list[pa.RecordBatch]] = {name: [] for name in self.lists}
-        self._texts = TextSample(records.n_rows, self.texts, seed)
-        self._images = [PictureSample(name, self._rows, records.root) for name in plan.of_kind("image") if name != but]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns to look at."""
-        return (*self.names, *self.texts, *self.lists, *(sample.name for sample in self._images))
-
-    def add(self, block: pa.RecordBatch, start: int) -> None:
-        """Take some rows of the next block."""
-        if self.names:
-            self._tables.append(taken(block.select(self.names), start, self._table_rows))
-        for name, batches in self._lists.items():
-            batches.append(taken(block.select([name]), start, self._rows))
-        if self.texts:
-            self._texts.add(block)
-        for sample in self._images:
+        for i, name in enumerate(plan.of_kind("text")):
+            raw = _read_texts(records, name, (plan.text_model, model), folder / f"text-{i}.raw.npy", step)
+            ready.append(parts.ready_part(raw, seed=seed))
+            del kinds[name]
+    samples = _samples(records, kinds, seed)
+    columns = tuple(name for sample in samples for name in sample.columns)
+    for start, block in fixed_blocks(records, columns) if columns else ():
+        for sample in samples:
             sample.add(block, start)
+        step("looking at the rows", READING * (start + block.num_rows) / records.n_rows)
 
-    def fit(self, size: Size, step: Step) -> list[Part]:
-        """Learn from the samples."""
-        parts: list[Part] = []
-        if self.names:
-            parts += fit_table(stack(self._tables, self.names), self.tables, size)
-        for i, name in enumerate(self.texts):
+    def learning(what: str, share: float) -> None:
+        step(what, READING + (1 - READING) * share)
 
-            def found(share: float, i: int = i, name: str = name) -> None:
-                step(f"finding words in {name!r}", READING + (1 - READING) * (i + share) / len(self.texts))
+    fitted = [part for sample in samples for part in sample.fit(_size(plan), learning)]
+    unreadable = tuple(sample.unreadable for sample in samples if isinstance(sample, PictureSample))
+    return Fitted(parts=(*fitted, *ready), columns=columns, unreadable=unreadable)
 
-            sample = self._texts.texts(name)
-            parts.append(fit_texts(name, sample, n_components=size.n_components, seed=self.seed, step=found))
-        for name in self.lists:
-            X = list_matrix(name, stack(self._lists[name], [name]).column(name))
-            parts.append(EmbeddingFeatures(name=name, matrix=MatrixFeatures.fit(X, size=size)))
-        return [*parts, *(sample.fit() for sample in self._images)]
+
+def _samples(records: Table, kinds: dict[str, str], seed: int) -> list[Sample]:
+    """What features are learned from: of each kind of column as many rows as it needs."""
+    n_rows, rows, samples = records.n_rows, fit_rows(records.n_rows, seed), list[Sample]()
+    if table := {name: kind for name, kind in kinds.items() if kind in TABLE_KINDS}:
+        some = fit_rows(n_rows, seed, len(table))
+        samples.append(parts.RowSample(columns=tuple(table), rows=some, learn=partial(parts.fit_table, table)))
+    if texts := tuple(name for name, kind in kinds.items() if kind == "text"):
+        samples.append(TextSample(texts, n_rows, seed))
+    lists, images = ([name for name in kinds if kinds[name] == kind] for kind in ("embedding", "image"))
+    samples += [parts.RowSample(columns=(name,), rows=rows, learn=parts.fit_embedding) for name in lists]
+    return samples + [PictureSample(name, rows, records.root) for name in images]
 
 
 def _size(plan: FeaturePlan) -> Size:
     """All kinds of columns together get about as many features as one alone would."""
-    table = bool(plan.of_kind(*TABLE_KINDS))
-    n = table + len(plan.of_kind("text", "embedding", "image"))
+    n = bool(plan.of_kind(*TABLE_KINDS)) + len(plan.of_kind("text", "embedding", "image"))
     if n == 1:
         return Size()
     n_components = max(FEWEST_COMPONENTS, min(COMPONENTS, 2 * COMPONENTS // n))
     return Size(n_components=n_components, most_columns=n_components)
 
 
-def _fit_array(array: Any, name: str, seed: int, size: Size) -> Part:
-    if not isinstance(array, np.ndarray):
-        return ReadyFeatures(prepared=prepare_features(array, seed=seed))
-    if array.ndim == 2:
-        return ArrayFeatures.fit(array, name=name, seed=seed, size=size)
-    return ArrayPictures.fit(array, name=name, seed=seed)
+def raw_numbers(records: Table, plan: FeaturePlan) -> tuple[Floats, dict[int, str]]:
+    """Return the numbers of all columns side by side as they are, with the pixels of images, and unreadable rows."""
+    blocks: dict[str, list[Floats]] = {name: [] for name in plan.used}
+    images = {name: PictureSample(name, np.arange(records.n_rows), records.root) for name in plan.of_kind("image")}
+    for start, block in fixed_blocks(records, plan.used):
+        for name, found in blocks.items():
+            if name in images:
+                images[name].add(block, start)
+            elif plan.columns[name] == "embedding":
+                found.append(parts.list_matrix(name, block.column(name), start).astype(np.float32))
+            else:
+                found.append(READERS[plan.columns[name]](block.column(name))[:, None].astype(np.float32))
+    pixels = {name: [sample.pixels().reshape(records.n_rows, -1)] for name, sample in images.items()}
+    X = np.concatenate([np.concatenate(pixels.get(name, found)) for name, found in blocks.items()], axis=1)
+    unreadable = {row: reason for sample in images.values() for row, reason in sample.unreadable.items()}
+    return X.astype(np.float32, copy=False), unreadable
 
 
-def _fit_function(records: Records, plan: FeaturePlan, folder: Path, seed: int, step: Step) -> Part:
+def function_features(records: Table, plan: FeaturePlan, path: Path, step: Step) -> Floats:
+    """Have a function compute the features of all rows, from the columns of the plan, and write them to a file."""
     name = plan.function or ""
-    function = load_function(name)
-
-    def ask(block: pa.RecordBatch, start: int) -> Any:
-        step(f"calling {name}", start / records.n_rows)
-        return call_function(name, function, block.to_pylist(), start)
-
-    raw = _write_all(records, list(plan.columns), ask, folder / "function.raw.npy")
-    return ArrayFeatures.fit(raw, name=name, seed=seed)
+    blocks = _rows_of(records, list(plan.columns), lambda block: block, lambda share: step(f"calling {name}", share))
+    return _write_all(name, load_function(name), blocks, path)
 
 
-def _read_texts(
-    records: Records, name: str, model: tuple[str, Callable[[Sequence[str]], Any]], path: Path, step: Step
-) -> Any:
+def _read_texts(records: Table, name: str, model: tuple[str, Embed], path: Path, step: Step) -> Floats:
     """Let a model read the texts, once; what it returns is kept in a file for the second pass."""
-
-    def ask(block: pa.RecordBatch, start: int) -> Any:
-        step(f"reading {name!r} with {model[0]}", READING * start / records.n_rows)
-        return call_function(model[0], model[1], as_texts(block.column(name)).to_pylist(), start)
-
-    return _write_all(records, [name], ask, path)
+    what = f"reading {name!r} with {model[0]}"
+    texts = _rows_of(records, [name], lambda b: as_texts(b.column(name)), lambda share: step(what, READING * share))
+    return _write_all(*model, texts, path)
 
 
-def _write_all(
-    records: Records, columns: list[str], ask: Callable[[pa.RecordBatch, int], Any], path: Path
-) -> np.memmap[Any, Any]:
-    """Write what is returned for all rows to a file, and map the file."""
+def _rows_of(
+    records: Table, columns: list[str], take: Callable[[pa.RecordBatch], pa.Array], step: Callable[[float], object]
+) -> Iterator[tuple[int, list[object]]]:
+    """Yield as many rows as a function gets at once, and the number of the first."""
+    for start, block in fixed_blocks(records, columns):
+        step(start / records.n_rows)
+        values = take(block).to_pylist()
+        for i in range(0, len(values), CALL_ROWS):
+            yield start + i, values[i : i + CALL_ROWS]
+
+
+def _write_all(name: str, function: Embed, rows: Iterable[tuple[int, list[object]]], path: Path) -> Floats:
+    """Write what a function returns for all rows to a file, and map the file."""
     width = None
     with NpyWriter(path, np.float32) as writer:
-        for start, block in fixed_blocks(records, columns):
-            found = ask(block, start)
+        for start, some in rows:
+            found = _call(name, function, some, start)
             width = width or found.shape[1]
             if found.shape[1] != width:
-                raise DataError(
-                    f"the features have {width} numbers before row {start} and {found.shape[1]} from there on: "
-                    "return as many for each row"
-                )
+                change = f"{width} numbers before row {start} and {found.shape[1]} from there on"
+                raise DataError(f"the features {name!r} have {change}: return as many for each row")
             writer.append(found)
     return np.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
+
+
+def _call(name: str, function: Embed, records: list[object], start: int) -> Floats:
+    """Return a row of finite numbers for each of the records, the first of which is row `start`."""
+    n = len(records)
+    try:
+        returned = function(records)
+    except Exception as error:
+        rows = f"rows {start} to {start + n - 1}"
+        raise DataError(f"the features {name!r} failed for {rows}: {said(error)}") from error
+    try:
+        block = np.asarray(returned.toarray() if hasattr(returned, "toarray") else returned, np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the features {name!r} must be an array of numbers for each row: {error}") from None
+    if block.ndim == 1:
+        block = block[:, None]
+    if block.ndim != 2 or len(block) != n or block.shape[1] == 0:
+        what = f"an array of shape {block.shape} for {n} records"
+        raise DataError(f"the features {name!r} returned {what}: return one row for each")
+    bad = ~np.isfinite(block).all(axis=1)
+    if bad.any():
+        which = f"{int(bad.sum())} row(s), the first is row {start + int(bad.argmax())}"
+        raise DataError(f"the features {name!r} are NaN or infinite for {which}: return finite numbers")
+    return block

@@ -1,32 +1,25 @@
 """Images to numbers in which distances mean something: where edges run, and where it is bright.
 
 Histograms of oriented gradients (Dalal and Triggs 2005) at two scales, and the square roots of the pixels, both
-reduced to principal components. Everything is a handful of dense passes over a block of images that fits the
-processor's cache; cells are weighted sums, hence one matrix product, so that any image size will do.
+reduced to principal components. Cells are weighted sums, hence one matrix product, so that any image size will do.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from bela.errors import DataError
-from bela.features._components import Components
-
-Floats = npt.NDArray[np.float32]
+from bela.features._scaling import FIT_ROWS, Components, Doubles, Floats, fit_rows
+from bela.records import AnyArray
 
 ORIENTATIONS = 9
 SCALES = (4, 7)  # cells a side: coarse for the shape, fine for the detail
 SIDES = (16, 32)  # images are brought to a size in this range; beyond it cells say nothing new
 NOISE = 0.02  # mean gradients below this share of the brightness range are not blown up to full size
 BLOCK_PIXELS = 400_000  # a block's working arrays stay in the cache
-HOG_COMPONENTS = 128
-PIXEL_COMPONENTS = 64
+HOG_COMPONENTS, PIXEL_COMPONENTS = 128, 64
 PIXEL_WEIGHT = 0.7  # against 1 for the gradients
-FIT_ROWS = 10_000  # principal components of a sample are as good as those of all rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +28,7 @@ class ImageFeatures:
 
     shape: tuple[int, ...]
     scale: float
+    grid: "_Grid"
     hog: Components
     pixels: Components
 
@@ -43,59 +37,50 @@ class ImageFeatures:
         """How many numbers an image becomes."""
         return self.hog.n_components + self.pixels.n_components
 
-    def transform(self, images: npt.NDArray[Any]) -> Floats:
+    def transform(self, images: AnyArray) -> Floats:
         """Turn images of the fitted size into rows of features."""
         images = _check(images)
         if images.shape[1:] != self.shape:
             raise DataError(f"images are {images.shape[1:]} but the features were fitted to {self.shape}: resize them")
         out = np.empty((len(images), self.n_features), np.float32)
-        grid = _Grid.of(self.shape)
-        for start in range(0, len(images), grid.block):
-            small = grid.resize(images[start : start + grid.block], self.scale)
-            rows = out[start : start + grid.block]
-            self.hog.transform(grid.hog(small), out=rows[:, : self.hog.n_components])
+        for start in range(0, len(images), self.grid.block):
+            small = self.grid.resize(images[start : start + self.grid.block], self.scale)
+            rows = out[start : start + self.grid.block]
+            self.hog.transform(self.grid.hog(small), out=rows[:, : self.hog.n_components])
             self.pixels.transform(_roots(small), out=rows[:, self.hog.n_components :])
         return out
 
 
-def fit_image_features(images: npt.NDArray[Any], *, seed: int = 0) -> ImageFeatures:
-    """Learn principal components and scales from a sample of the images.
+def fit_image_features(images: AnyArray, *, seed: int = 0) -> ImageFeatures:
+    """Learn principal components and scales from a sample of the images, chosen by `seed`.
 
-    Parameters
-    ----------
-    images
-        (n, height, width) or (n, height, width, channels), of any numeric type. Only differences of brightness
-        relative to the largest one in the sample matter.
-    seed
-        Chooses the sample.
+    They are (n, height, width) or (n, height, width, channels), of any numeric type. Only differences of brightness
+    relative to the largest one in the sample matter.
     """
-    images = _check(images)
-    rng = np.random.default_rng(seed)
-    rows = np.arange(len(images))
-    if len(rows) > FIT_ROWS:
-        rows = np.sort(rng.choice(len(rows), FIT_ROWS, replace=False))
-    sample = images[rows]
+    sample = sample_of_images(images, seed=seed)
     shape = sample.shape[1:]
     scale = float(np.abs(sample).max()) if sample.dtype.kind != "u" else float(np.iinfo(sample.dtype).max)
     if not np.isfinite(scale):
         raise DataError("images have NaN or infinite pixels: repair or leave out those rows")
     scale = 1.0 / scale if scale > 0 else 1.0
     grid = _Grid.of(shape)
-    gradients = np.empty((len(rows), grid.n_hog), np.float32)
-    brightness = np.empty((len(rows), grid.side[0] * grid.side[1] * grid.channels), np.float32)
-    for start in range(0, len(rows), grid.block):
+    gradients, brightness = [], []
+    for start in range(0, len(sample), grid.block):
         small = grid.resize(sample[start : start + grid.block], scale)
-        gradients[start : start + grid.block] = grid.hog(small)
-        brightness[start : start + grid.block] = _roots(small)
-    return ImageFeatures(
-        shape=shape,
-        scale=scale,
-        hog=Components.fit(gradients, HOG_COMPONENTS),
-        pixels=Components.fit(brightness, PIXEL_COMPONENTS, weight=PIXEL_WEIGHT),
-    )
+        gradients.append(grid.hog(small))
+        brightness.append(_roots(small))
+    hog = Components.fit(np.concatenate(gradients), HOG_COMPONENTS)
+    pixels = Components.fit(np.concatenate(brightness), PIXEL_COMPONENTS, weight=PIXEL_WEIGHT)
+    return ImageFeatures(shape=shape, scale=scale, grid=grid, hog=hog, pixels=pixels)
 
 
-def image_features(images: npt.NDArray[Any], *, seed: int = 0) -> Floats:
+def sample_of_images(images: AnyArray, *, seed: int = 0) -> AnyArray:
+    """Return the images that features are fitted to, all of them if they are not too many."""
+    images = _check(images)
+    return images if len(images) <= FIT_ROWS else images[fit_rows(len(images), seed)]
+
+
+def image_features(images: AnyArray, *, seed: int = 0) -> Floats:
     """Turn images into rows of at most 192 features.
 
     >>> image_features(np.random.default_rng(0).integers(0, 255, (300, 28, 28), np.uint8)).shape
@@ -117,44 +102,29 @@ class _Grid:
     cells: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, shape: tuple[int, ...]) -> _Grid:
+    def of(cls, shape: tuple[int, ...]) -> Self:
         height, width = shape[:2]
         channels = shape[2] if len(shape) == 3 else 1
-        side = (_working_side(height), _working_side(width))
+        side = (int(np.clip(height, *SIDES)), int(np.clip(width, *SIDES)))
         down = None if side[0] == height else _resizing(height, side[0])
         across = None if side[1] == width else _resizing(width, side[1])
         cells = tuple((min(c, side[0]), min(c, side[1])) for c in SCALES)
         pool = np.concatenate([np.kron(_cells(side[0], a), _cells(side[1], b)) for a, b in cells])
         block = max(1, BLOCK_PIXELS // (side[0] * side[1] * channels))
-        return cls(
-            side=side,
-            channels=channels,
-            block=block,
-            down=down,
-            across=across,
-            pool=np.ascontiguousarray(pool.T, np.float32),
-            cells=cells,
-        )
+        pool = np.ascontiguousarray(pool.T, np.float32)
+        return cls(side=side, channels=channels, block=block, down=down, across=across, pool=pool, cells=cells)
 
-    @property
-    def n_hog(self) -> int:
-        return sum(max(1, a - 1) * max(1, b - 1) * min(a, 2) * min(b, 2) * ORIENTATIONS for a, b in self.cells)
-
-    def resize(self, images: npt.NDArray[Any], scale: float) -> Floats:
+    def resize(self, images: AnyArray, scale: float) -> Floats:
         """Images of the working size, largest brightness 1, as (n, channels, height, width)."""
         x = images.astype(np.float32)
         x *= np.float32(scale)
         x = x[:, None] if x.ndim == 3 else np.moveaxis(x, 3, 1)
-        if self.down is not None:
-            x = self.down @ x
-        if self.across is not None:
-            x = x @ self.across.T
-        return np.ascontiguousarray(x)
+        x = x if self.down is None else self.down @ x
+        return np.ascontiguousarray(x if self.across is None else x @ self.across.T)
 
     def hog(self, x: Floats) -> Floats:
         """Block-normalised histograms of gradient directions at every scale."""
-        gy = np.zeros_like(x)
-        gx = np.zeros_like(x)
+        gy, gx = np.zeros_like(x), np.zeros_like(x)
         if self.side[0] > 2:
             np.subtract(x[:, :, 2:], x[:, :, :-2], out=gy[:, :, 1:-1])
         if self.side[1] > 2:
@@ -170,8 +140,7 @@ class _Grid:
         turn[turn < 0] += np.float32(ORIENTATIONS)
         votes = np.empty((ORIENTATIONS, *length.shape), np.float32)
         for o in range(ORIENTATIONS):
-            vote = votes[o]
-            np.subtract(turn, np.float32(o), out=vote)
+            vote = np.subtract(turn, np.float32(o), out=votes[o])
             np.abs(vote, out=vote)
             if o == 0:  # the last bin's neighbour is the first
                 np.minimum(vote, np.float32(ORIENTATIONS) - turn, out=vote)
@@ -190,27 +159,23 @@ class _Grid:
 
 def _blocks(cell: Floats) -> Floats:
     """Blocks of 2 x 2 cells, each of length 1, without any entry that outshouts the rest (L2-Hys)."""
-    for axis in (1, 2):
-        if cell.shape[axis] > 1:
-            near = [slice(None)] * 3
-            far = [slice(None)] * 3
-            near[axis], far[axis] = slice(None, -1), slice(1, None)
-            cell = np.concatenate([cell[tuple(near)], cell[tuple(far)]], axis=3)
-    block = cell
-    for limit in (np.float32(0.2), None):
-        norm = np.sqrt(np.einsum("nabo,nabo->nab", block, block) + np.float32(NOISE**2))
-        block = block / norm[..., None]
-        if limit is not None:
-            np.minimum(block, limit, out=block)
-    return block
+    if cell.shape[1] > 1:
+        cell = np.concatenate([cell[:, :-1], cell[:, 1:]], axis=3)
+    if cell.shape[2] > 1:
+        cell = np.concatenate([cell[:, :, :-1], cell[:, :, 1:]], axis=3)
+    return _unit(np.minimum(_unit(cell), np.float32(0.2)))
 
 
-def _check(images: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _unit(block: Floats) -> Floats:
+    norm = np.sqrt(np.einsum("nabo,nabo->nab", block, block) + np.float32(NOISE**2))
+    return np.asarray(block / norm[..., None], np.float32)
+
+
+def _check(images: AnyArray) -> AnyArray:
     images = np.asarray(images)
     if images.ndim not in (3, 4) or images.dtype.kind not in "buif":
-        raise DataError(
-            f"images are an array (n, height, width[, channels]) of numbers, not {images.shape} of {images.dtype}"
-        )
+        found = f"{images.shape} of {images.dtype}"
+        raise DataError(f"images are an array (n, height, width[, channels]) of numbers, not {found}")
     if 0 in images.shape:
         raise DataError(f"there is nothing to see in images of shape {images.shape}: give at least one pixel")
     return images
@@ -222,28 +187,21 @@ def _roots(x: Floats) -> Floats:
     return np.copysign(roots, x, out=roots).reshape(len(x), -1)
 
 
-def _working_side(n: int) -> int:
-    return int(np.clip(n, *SIDES))
-
-
 def _resizing(n: int, m: int) -> Floats:
     """The (m, n) matrix that resizes a line of n pixels to m: means when smaller, linear when larger."""
     if m < n:
-        edges = np.linspace(0, n, m + 1)
-        pixel = np.arange(n)
-        overlap = np.minimum(edges[1:, None], pixel + 1) - np.maximum(edges[:-1, None], pixel)
-        weights = np.maximum(overlap, 0)
+        edges, pixel = np.linspace(0, n, m + 1), np.arange(n)
+        weights = np.maximum(0, np.minimum(edges[1:, None], pixel + 1) - np.maximum(edges[:-1, None], pixel))
     else:
         centre = np.clip((np.arange(m) + 0.5) * n / m - 0.5, 0, n - 1)
         weights = np.maximum(0, 1 - np.abs(centre[:, None] - np.arange(n)))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True), np.float32)
 
 
-def _cells(n: int, m: int) -> npt.NDArray[np.float64]:
+def _cells(n: int, m: int) -> Doubles:
     """The (m, n) weights with which n pixels of a line belong to m cells: fading to the middle of the next cell.
 
     With sharp edges a stroke that moves by one pixel can change cells, and more rows get neighbours of another class.
     """
-    distance = np.abs((np.arange(m)[:, None] + 0.5) / m - (np.arange(n) + 0.5) / n) * m
-    weights = np.maximum(0, 1 - distance)
+    weights = np.maximum(0, 1 - np.abs((np.arange(m)[:, None] + 0.5) / m - (np.arange(n) + 0.5) / n) * m)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

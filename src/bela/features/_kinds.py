@@ -1,50 +1,36 @@
 """What kind of thing a column holds, told from a sample of its values, with the reason in plain words."""
 
-from __future__ import annotations
-
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from bela.data import image_endings, index_column, is_no_image, open_image
 from bela.errors import DataError
-from bela.features._image_files import image_endings, is_missing, open_image
-from bela.features._parse import (
-    CODE,
-    TRUTHS,
-    as_categories,
-    as_days,
-    as_numbers,
-    as_texts,
-    as_truths,
-    is_date,
-    is_list,
-    is_number,
-    is_text,
-    list_lengths,
-    trimmed,
-)
-from bela.features._words import words_a_text
+from bela.features import _arrow as arrow
+from bela.features._arrow import fixed_blocks, stack, taken
+from bela.features._scaling import Doubles
+from bela.features._texts import SINGLE, words_a_text
+from bela.protocols import Table
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-KINDS = ("number", "boolean", "category", "date", "text", "embedding", "image", "ignored")
-"""The kinds that a column can be of."""
-
+LOOKED_AT_ROWS = 10_000
+LOOKED_AT_VALUES = 5_000_000  # fewer rows of a wide table
+LOOKED_AT_BYTES, KEPT_BYTES = 1 << 30, 256 << 20
+FEWEST_ROWS = 200
 MOST = 0.98  # of the values must be readable; the others count as missing
-TRIED_IMAGES = 5
-LOOKED_AT_NAMES = 200
-LONGEST_ENDING = 6
+TRIED_IMAGES, LOOKED_AT_NAMES, LONGEST_ENDING = 5, 200, 6
 NAMES_OF_IDS = frozenset(["id", "ids", "idx", "index", "key", "uid", "uuid", "guid", "row", "rowid", "unnamed: 0", ""])
+Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ColumnKind:
     """A kind, why, and whether the column is left out only because its values look like names of rows."""
 
     kind: str
@@ -52,210 +38,207 @@ class Verdict:
     named_rows: bool = False
 
 
-def judge(name: str, values: pa.Array, rows: npt.NDArray[np.intp], *, n_rows: int, root: Path | None) -> Verdict:
-    """Choose a kind for a column.
+def _ignored(reason: str, *, named_rows: bool = False) -> ColumnKind:
+    return ColumnKind(kind="ignored", reason=reason, named_rows=named_rows)
 
-    Parameters
-    ----------
-    name
-        The column.
-    values
-        A sample of its values.
-    rows
-        Which rows they are of.
-    n_rows
-        How many rows there are in all: where there is one, nothing is a constant.
-    root
-        Where paths of images start from.
-    """
-    import pyarrow as pa
 
+SAME, EMPTY = _ignored("all values are the same"), _ignored("it is empty")
+OWN = _ignored("each value is its own", named_rows=True)
+
+
+def look(records: Table, names: list[str], kinds: Mapping[str, str]) -> dict[str, ColumnKind]:
+    """Judge each column by a sample of rows from all of the data, or from the first gigabyte."""
+    rows, sample = _sample(records, names)
+    index = index_column(records.columns)
+    verdicts = {}
+    for name in names:
+        values = sample.column(name)
+        if name in kinds:
+            _check(name, kinds[name], values, records.root)
+            verdicts[name] = ColumnKind(kind=kinds[name], reason="as told")
+        elif name == index:
+            verdicts[name] = _ignored("it is an index")
+        else:
+            verdicts[name] = _judge(name, values, rows, n_rows=records.n_rows, root=records.root)
+    return verdicts
+
+
+def _sample(records: Table, names: list[str]) -> tuple[Rows, pa.RecordBatch]:
+    """Some rows in their order, with their numbers: fewer where they are long."""
+    n = min(records.n_rows, LOOKED_AT_ROWS, max(FEWEST_ROWS, LOOKED_AT_VALUES // len(names)))
+    rows = np.sort(np.random.default_rng(0).choice(records.n_rows, n, replace=False))
+    found, n_bytes = list[pa.RecordBatch](), 0
+    for start, block in fixed_blocks(records, names):
+        found.append(taken(block, start, rows))
+        if sum(batch.nbytes for batch in found) > KEPT_BYTES:  # long texts or images: every second of them will do
+            sample = stack(found)
+            rows, found = rows[::2], [taken(sample, 0, np.arange(0, sample.num_rows, 2))]
+        n_bytes += block.nbytes
+        if n_bytes > LOOKED_AT_BYTES and sum(batch.num_rows for batch in found) >= FEWEST_ROWS:
+            break
+    sample = stack(found)
+    return rows[: sample.num_rows], sample
+
+
+def _judge(name: str, values: pa.Array, rows: Rows, *, n_rows: int, root: Path | None) -> ColumnKind:
+    """Choose a kind for a column by a sample of its values, those of `rows`; a single row in all is no constant."""
     t = values.type
     if pa.types.is_null(t) or values.null_count == len(values):
-        return Verdict(kind="ignored", reason="it is empty")
+        return EMPTY
     if pa.types.is_struct(t) or pa.types.is_binary(t) or pa.types.is_large_binary(t):
         return _judge_bytes(values, root)
-    if is_list(values):
+    if arrow.is_list(values):
         return _judge_lists(values)
-    if is_text(values):
+    if arrow.is_text(values):
         return _judge_texts(name, values, rows, n_rows=n_rows, root=root)
     if pa.types.is_boolean(t):
-        return _unless_constant(as_truths(values), n_rows, Verdict(kind="boolean", reason="yes or no"))
-    if is_date(values):
-        return _unless_constant(as_days(values), n_rows, Verdict(kind="date", reason=_span(as_days(values))))
-    if is_number(values):
-        return _judge_numbers(name, as_numbers(values), rows, n_rows, whole=bool(pa.types.is_integer(t)))
-    return Verdict(kind="ignored", reason=f"values of type {t} say nothing to compare rows by")
+        return _unless_constant(arrow.as_truths(values), n_rows, ColumnKind(kind="boolean", reason="yes or no"))
+    if arrow.is_date(values):
+        return _judge_days(arrow.as_days(values), n_rows)
+    if arrow.is_number(values):
+        return _judge_numbers(name, arrow.as_numbers(values), rows, n_rows, whole=bool(pa.types.is_integer(t)))
+    return _ignored(f"values of type {t} say nothing to compare rows by")
 
 
-def check(name: str, kind: str, values: pa.Array, root: Path | None) -> str:
-    """Return the reason for a kind that somebody has chosen; raise a DataError if the values do not bear it out."""
+def _check(name: str, kind: str, values: pa.Array, root: Path | None) -> None:
+    """Raise a DataError if the values do not bear out a kind that somebody has chosen."""
+    found: list[bool] | npt.NDArray[np.bool_] = [True]
     try:
-        found: npt.NDArray[np.bool_]
-        if kind == "ignored":
-            return "as told"
-        if kind in ("number", "boolean", "date"):
-            reader = {"number": as_numbers, "boolean": as_truths, "date": as_days}[kind]
-            found = ~np.isnan(reader(values))
+        if kind in arrow.READERS:
+            found = ~np.isnan(arrow.READERS[kind](values))
         elif kind == "category":
-            found = np.asarray(as_categories(values).is_valid().to_numpy(zero_copy_only=False))
+            found = [text is not None for text in arrow.as_categories(values).to_pylist()]
         elif kind == "text":
-            found = np.asarray([bool(text) for text in as_texts(values).to_pylist()])
+            found = [bool(text) for text in arrow.as_texts(values).to_pylist()]
         elif kind == "embedding":
-            verdict = _judge_lists(values) if is_list(values) else Verdict(kind="ignored", reason="they are no lists")
+            verdict = _judge_lists(values)
             if verdict.kind != "embedding":
                 raise DataError(f"the values are no lists of numbers of one length: {verdict.reason}")
-            found = np.ones(1, np.bool_)
-        else:
-            _try_images([value for value in values.to_pylist() if not is_missing(value)], root)
-            found = np.ones(1, np.bool_)
+        elif kind == "image":
+            _try_images([value for value in values.to_pylist() if not is_no_image(value)], root)
+        if not any(found):
+            raise DataError("none of the values looked at can be read so")
     except DataError as error:
         raise DataError(f"column {name!r} cannot be of kind {kind}: {error}") from None
-    if not found.any():
-        raise DataError(f"column {name!r} cannot be of kind {kind}: none of the values looked at can be read so")
-    return "as told"
 
 
-def _judge_numbers(
-    name: str, numbers: npt.NDArray[np.float64], rows: npt.NDArray[np.intp], n_rows: int, *, whole: bool, odd: int = 0
-) -> Verdict:
+def _judge_numbers(name: str, numbers: Doubles, rows: Rows, n_rows: int, *, whole: bool, odd: int = 0) -> ColumnKind:
     there = ~np.isnan(numbers)
     if not there.any():
-        return Verdict(kind="ignored", reason="it is empty")
+        return EMPTY
     if whole and n_rows > 2 and there.all():
         if len(numbers) > 1 and np.ptp(numbers - rows) == 0:
-            return Verdict(kind="ignored", reason="it counts the rows", named_rows=True)
-        if _names_rows(name) and len(np.unique(numbers)) == len(numbers):
-            return Verdict(kind="ignored", reason="each value is its own", named_rows=True)
-    missing = float(np.mean(~there))
-    reason = f"{odd} of {len(numbers)} values looked at are no numbers and count as missing" if odd else ""
-    if missing and not odd:
-        reason = f"{_percent(missing)} missing"
-    return _unless_constant(numbers, n_rows, Verdict(kind="number", reason=reason))
+            return _ignored("it counts the rows", named_rows=True)
+        name = name.strip().lower()
+        named = name in NAMES_OF_IDS or name.endswith(("_id", " id", "-id", ".id"))
+        if named and len(np.unique(numbers)) == len(numbers):
+            return OWN
+    missing, reason = float(np.mean(~there)), ""
+    if odd:
+        reason = f"{odd} of {len(numbers)} values looked at are no numbers and count as missing"
+    elif missing:
+        reason = f"{100 * missing:.0f} % missing" if missing >= 0.01 else "less than 1 % missing"
+    return _unless_constant(numbers, n_rows, ColumnKind(kind="number", reason=reason))
 
 
-def _judge_texts(name: str, values: pa.Array, rows: npt.NDArray[np.intp], *, n_rows: int, root: Path | None) -> Verdict:
-    import pyarrow.compute as pc
-
-    said = trimmed(values)
-    n = len(said) - said.null_count
-    if n == 0:
-        return Verdict(kind="ignored", reason="it is empty")
-    numbers = as_numbers(said)
+def _judge_texts(name: str, values: pa.Array, rows: Rows, *, n_rows: int, root: Path | None) -> ColumnKind:
+    said = arrow.trimmed(values)
+    if (n := len(said) - said.null_count) == 0:
+        return EMPTY
+    numbers = arrow.as_numbers(said)
     n_numbers = int(np.sum(~np.isnan(numbers)))
-    codes = pc.sum(pc.match_substring_regex(said, CODE)).as_py() or 0
+    codes = pc.sum(pc.match_substring_regex(said, arrow.CODE)).as_py() or 0
     if n_numbers >= MOST * n and not codes:
         whole = bool(pc.all(pc.match_substring_regex(said, r"^[+-]?\d+$")).as_py())
         return _judge_numbers(name, numbers, rows, n_rows, whole=whole, odd=n - n_numbers)
-    lowered = set(pc.unique(pc.ascii_lower(said).drop_null()).to_pylist()) if n else set()
-    if any(lowered <= set(pair) for pair in TRUTHS):
-        return _unless_constant(as_truths(said), n_rows, Verdict(kind="boolean", reason="yes or no"))
-    days = as_days(said)
+    lowered = set(pc.unique(pc.ascii_lower(said).drop_null()).to_pylist())
+    if any(lowered <= set(pair) for pair in arrow.TRUTHS):
+        return _unless_constant(arrow.as_truths(said), n_rows, ColumnKind(kind="boolean", reason="yes or no"))
+    days = arrow.as_days(said)
     if np.sum(~np.isnan(days)) >= MOST * n:
-        return _unless_constant(days, n_rows, Verdict(kind="date", reason=_span(days)))
+        return _judge_days(days, n_rows)
     some = said.drop_null().slice(0, LOOKED_AT_NAMES).to_pylist()
-    if _ending(some[0]) and sum(_ending(text) in image_endings() for text in some) >= MOST * len(some):
+    endings = [os.path.splitext(text)[1].lower() for text in some]
+    if 0 < len(endings[0]) <= LONGEST_ENDING and np.isin(endings, list(image_endings())).mean() >= MOST:
         try:
             _try_images(some, root)
-            return Verdict(kind="image", reason="paths of image files")
+            return ColumnKind(kind="image", reason="paths of image files")
         except DataError as error:
-            return Verdict(kind="ignored", reason=f"it looks like paths of images, but {error}", named_rows=True)
-    return _judge_words(as_categories(values), n_rows)
+            return _ignored(f"it looks like paths of images, but {error}", named_rows=True)
+    return _judge_words(arrow.as_categories(values), n_rows)
 
 
-def _judge_words(texts: pa.Array, n_rows: int) -> Verdict:
+def _judge_words(texts: pa.Array, n_rows: int) -> ColumnKind:
     """Texts that are nothing else: categories, sentences, or names of rows."""
-    import pyarrow.compute as pc
-
     there = texts.drop_null()
     n, n_values = len(there), pc.count_distinct(there).as_py()
     if n_values <= 1 and n == len(texts) and n_rows > 1:
-        return Verdict(kind="ignored", reason="all values are the same")
-    words = _spaced_words(there)
+        return SAME
+    # scripts without spaces are counted by their signs, but "a-b.c" is one word
+    spaced = pc.utf8_trim_whitespace(pc.replace_substring_regex(there, SINGLE, r" \1 "))
+    words = pc.mean(pc.list_value_length(pc.utf8_split_whitespace(spaced))).as_py() or 0
     if words < 2 and n_values == n and n > 1:
-        return Verdict(kind="ignored", reason="each value is its own", named_rows=True)
+        return OWN
     if n_values <= (n / 5 if words >= 2 else n / 2) or (n_values == 1 and n_rows > 1):
-        return Verdict(kind="category", reason=f"{n_values} values")
+        return ColumnKind(kind="category", reason=f"{n_values} values")
     count = words_a_text(there)
-    return Verdict(kind="text", reason=f"{count:.0f} words on average" if count >= 2 else "compared by letters")
+    return ColumnKind(kind="text", reason=f"{count:.0f} words on average" if count >= 2 else "compared by letters")
 
 
-def _judge_lists(values: pa.Array) -> Verdict:
-    import pyarrow as pa
-
+def _judge_lists(values: pa.Array) -> ColumnKind:
+    if not arrow.is_list(values):
+        return _ignored("they are no lists")
     inner = values.type.value_type
     if pa.types.is_string(inner) or pa.types.is_large_string(inner):
-        return Verdict(kind="text", reason="lists of texts, joined")
+        return ColumnKind(kind="text", reason="lists of texts, joined")
     if not (pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner)):
-        return Verdict(kind="ignored", reason=f"lists of {inner} say nothing to compare rows by")
-    lengths = list_lengths(values)[np.asarray(values.is_valid().to_numpy(zero_copy_only=False))]
+        return _ignored(f"lists of {inner} say nothing to compare rows by")
+    lengths = arrow.list_lengths(values)[np.asarray(values.is_valid().to_numpy(zero_copy_only=False))]
     if not len(lengths):
-        return Verdict(kind="ignored", reason="it is empty")
+        return EMPTY
     if lengths.min() != lengths.max():
-        return Verdict(kind="ignored", reason=f"its lists have from {lengths.min()} to {lengths.max()} numbers")
-    if lengths[0] == 0:
-        return Verdict(kind="ignored", reason="its lists are empty")
-    return Verdict(kind="embedding", reason=f"{lengths[0]} numbers each")
+        return _ignored(f"its lists have from {lengths.min()} to {lengths.max()} numbers")
+    return (
+        _ignored("its lists are empty")
+        if lengths[0] == 0
+        else ColumnKind(kind="embedding", reason=f"{lengths[0]} numbers each")
+    )
 
 
-def _judge_bytes(values: pa.Array, root: Path | None) -> Verdict:
-    import pyarrow as pa
-
-    t = values.type
-    if pa.types.is_struct(t) and not {field.name for field in t} & {"bytes", "path"}:
-        return Verdict(kind="ignored", reason="nested values say nothing to compare rows by")
-    images = [value for value in values.slice(0, 100).to_pylist() if not is_missing(value)][:TRIED_IMAGES]
+def _judge_bytes(values: pa.Array, root: Path | None) -> ColumnKind:
+    if pa.types.is_struct(values.type) and not {field.name for field in values.type} & {"bytes", "path"}:
+        return _ignored("nested values say nothing to compare rows by")
+    images = [value for value in values.slice(0, 100).to_pylist() if not is_no_image(value)][:TRIED_IMAGES]
     if not images:
-        return Verdict(kind="ignored", reason="it is empty")
+        return EMPTY
     try:
         _try_images(images, root)
     except DataError:
-        return Verdict(kind="ignored", reason="it holds bytes that are no images")
-    return Verdict(kind="image", reason="image files")
+        return _ignored("it holds bytes that are no images")
+    return ColumnKind(kind="image", reason="image files")
 
 
 def _try_images(values: list[object], root: Path | None) -> None:
     if not values:
         raise DataError("there is no image")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # large images and odd metadata are no reason to stop
-        for value in values[:TRIED_IMAGES]:
-            open_image(value, root, "looked at")
+    tried, broken = values[:TRIED_IMAGES], []
+    with warnings.catch_warnings(action="ignore"):  # large images and odd metadata are no reason to stop
+        for value in tried:
+            try:
+                open_image(value, root, "looked at")
+            except DataError as error:
+                broken.append(error)
+    if 2 * len(broken) > len(tried):
+        raise broken[0]
 
 
-def _unless_constant(numbers: npt.NDArray[np.float64], n_rows: int, verdict: Verdict) -> Verdict:
-    if n_rows > 1 and len(numbers) and bool(np.all(numbers == numbers[0])):
-        return Verdict(kind="ignored", reason="all values are the same")
-    return verdict
+def _unless_constant(numbers: Doubles, n_rows: int, verdict: ColumnKind) -> ColumnKind:
+    return SAME if n_rows > 1 and len(numbers) and bool(np.all(numbers == numbers[0])) else verdict
 
 
-def _names_rows(name: str) -> bool:
-    name = name.strip().lower()
-    return name in NAMES_OF_IDS or name.endswith(("_id", " id", "-id", ".id"))
-
-
-def _spaced_words(texts: pa.Array) -> float:
-    """How many words a text has, those of scripts without spaces included, but "a-b.c" counted as one."""
-    import pyarrow.compute as pc
-
-    from bela.features._words import SINGLE
-
-    spaced = pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, SINGLE, r" \1 "))
-    return float(pc.mean(pc.list_value_length(pc.utf8_split_whitespace(spaced))).as_py() or 0)
-
-
-def _ending(path: str) -> str:
-    ending = os.path.splitext(path)[1].lower()
-    return ending if len(ending) <= LONGEST_ENDING else ""
-
-
-def _span(days: npt.NDArray[np.float64]) -> str:
-    days = days[np.isfinite(days)]
-    if not len(days):
-        return ""
-    first, last = (np.datetime64(int(np.floor(day)), "D") for day in (days.min(), days.max()))
-    return f"from {first} to {last}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.01 else "less than 1 %"
+def _judge_days(days: Doubles, n_rows: int) -> ColumnKind:
+    there, reason = days[np.isfinite(days)], ""
+    if len(there):
+        first, last = (np.datetime64(int(np.floor(day)), "D") for day in (there.min(), there.max()))
+        reason = f"from {first} to {last}"
+    return _unless_constant(days, n_rows, ColumnKind(kind="date", reason=reason))

@@ -1,29 +1,27 @@
 """The plan of how a dataset becomes numbers: a kind for each column, to be said aloud and corrected."""
 
-from __future__ import annotations
-
-from collections.abc import Collection, Mapping
+import importlib.util
+import os
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from bela._functions import load_function, said
+from bela.data import ArrayTable, open_table
 from bela.errors import DataError, ParameterError
-from bela.features._array_records import array_of
-from bela.features._blocks import fixed_blocks, stack, taken
-from bela.features._kinds import KINDS, Verdict, check, judge
-from bela.protocols import Records
+from bela.features._kinds import ColumnKind, look
+from bela.protocols import Table
+from bela.records import Json
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+KINDS = ("number", "boolean", "category", "date", "text", "embedding", "image", "ignored")
+"""The kinds that a column can be of."""
 
-LOOKED_AT_ROWS = 10_000
-LOOKED_AT_VALUES = 5_000_000  # fewer rows of a wide table
-LOOKED_AT_BYTES = 1 << 30
-KEPT_BYTES = 256 << 20
-FEWEST_ROWS = 200
+FILE = ".npy"
 SHOWN = ("image", "text", "category", "date", "number", "boolean")  # in this order
+Embed = Callable[..., object]  # some records, or texts, to a row of numbers for each
 HOW = {"text": "TF-IDF", "image": "gradients and brightness"}
 
 
@@ -31,38 +29,40 @@ HOW = {"text": "TF-IDF", "image": "gradients and brightness"}
 class FeaturePlan:
     """How each column becomes numbers.
 
-    Parameters
-    ----------
-    columns
-        The kind of each column, by name, in the order of the data; columns that must not be seen are not among them.
-    reasons
-        Why, in plain words.
-    function
-        `module:function`, which computes the features from whole records instead.
-    text_model
-        A model of sentence-transformers that reads the texts, instead of counting their words.
+    `columns` has the kind of each column, by name, in the order of the data, without those that must not be seen;
+    `reasons` says why, in plain words. `features` are "auto" to compute them as the kinds say; "raw" for the numbers as
+    they are, with the pixels of images; the path of a .npy file that has them; or `module:function`, which computes
+    them from whole records. A `text_model` of sentence-transformers reads the texts, instead of counting their words.
     """
 
     columns: Mapping[str, str]
     reasons: Mapping[str, str] = field(default_factory=dict)
-    function: str | None = None
+    features: str = "auto"
     text_model: str | None = None
 
     def __post_init__(self) -> None:
-        for name, kind in self.columns.items():
-            if kind not in KINDS:
-                raise ParameterError(f"column {name!r} cannot be of kind {kind!r}: choose one of {', '.join(KINDS)}")
+        _check_kinds(self.columns)
+
+    @property
+    def file(self) -> Path | None:
+        """The file that has the features, where one has."""
+        return Path(self.features) if self.features.endswith(FILE) else None
+
+    @property
+    def function(self) -> str | None:
+        """The function that computes the features, where one does."""
+        return self.features if self.file is None and ":" in self.features else None
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The columns that features are made from."""
-        return tuple(name for name, kind in self.columns.items() if kind != "ignored" or self.function is not None)
+        """The columns that features are made from; all of them for a function, which sees whole records."""
+        whole = self.features not in ("auto", "raw")
+        return tuple(name for name, kind in self.columns.items() if kind != "ignored" or whole)
 
     @property
     def shown(self) -> tuple[str, ...]:
         """The columns that a person should see of a row: images and texts first, names of rows if there is no other."""
-        names = [name for kind in SHOWN for name in self.of_kind(kind)]
-        return tuple(names or self.of_kind("ignored"))
+        return tuple(name for kind in SHOWN for name in self.of_kind(kind)) or self.of_kind("ignored")
 
     def of_kind(self, *kinds: str) -> tuple[str, ...]:
         """Return the columns of these kinds."""
@@ -70,151 +70,164 @@ class FeaturePlan:
 
     def describe(self) -> list[str]:
         """Say the plan aloud, a line for each column."""
-        lines = []
+        lines = [f"features from {self.file}"] if self.file is not None else []
         if self.function is not None:
             lines.append(f"features by {self.function}, from {len(self.columns)} column(s)")
         for name, kind in self.columns.items():
             how = f"by {self.text_model}" if kind == "text" and self.text_model else HOW.get(kind)
-            how = f" ({how})" if how and self.function is None else ""
-            reason = self.reasons.get(name)
-            lines.append(f"{name!r}: {kind}{how}{f', {reason}' if reason else ''}")
+            how = f" ({how})" if how and self.features == "auto" else ""
+            lines.append(", ".join(filter(None, (f"{name!r}: {kind}{how}", self.reasons.get(name)))))
         return lines
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Return the plan as plain values, for a configuration file."""
-        plain: dict[str, Any] = {"columns": dict(self.columns), "reasons": dict(self.reasons)}
-        if self.function is not None:
-            plain["function"] = self.function
-        if self.text_model is not None:
-            plain["text_model"] = self.text_model
-        return plain
+        plain: dict[str, Json] = {"columns": dict(self.columns), "reasons": dict(self.reasons)}
+        plain |= {"features": self.features} if self.features != "auto" else {}
+        return plain | ({"text_model": self.text_model} if self.text_model is not None else {})
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> FeaturePlan:
+    def from_dict(cls, plain: Mapping[str, object]) -> Self:
         """Make a plan of what `to_dict` returned; reasons may be missing."""
-        unknown = set(plain) - {"columns", "reasons", "function", "text_model"}
+        unknown = set(plain) - {"columns", "reasons", "features", "text_model"}
         if unknown:
             raise ParameterError(f"a plan of features has no {sorted(unknown)[0]!r}: leave it out")
-        columns, reasons = plain.get("columns"), plain.get("reasons", {})
-        for table in (columns, reasons):
-            if not isinstance(table, Mapping) or not all(isinstance(v, str) for pair in table.items() for v in pair):
-                raise ParameterError("a plan of features names the kind of each column: columns = {name = kind, ...}")
-        for option in ("function", "text_model"):
-            if not isinstance(plain.get(option, ""), str):
-                raise ParameterError(f"the {option} of a plan of features is a name, not {plain[option]!r}")
-        return cls(
-            columns=dict(columns or {}),
-            reasons=dict(reasons),
-            function=plain.get("function"),
-            text_model=plain.get("text_model"),
-        )
+        features, text_model = plain.get("features", "auto"), plain.get("text_model")
+        if not isinstance(features, str) or not isinstance(text_model, str | None):
+            raise ParameterError("the features and the text_model of a plan of features are names")
+        columns, reasons = _names(plain.get("columns")), _names(plain.get("reasons", {}))
+        return cls(columns=columns, reasons=reasons, features=features, text_model=text_model)
+
+
+def _names(table: object) -> dict[str, str]:
+    if not isinstance(table, Mapping) or not all(isinstance(v, str) for pair in table.items() for v in pair):
+        raise ParameterError("a plan of features names the kind of each column: columns = {name = kind, ...}")
+    return dict(table)
+
+
+def named_features(features: str | None) -> str:
+    """Return how features are named in a plan: a file by its absolute path, so that it is found from anywhere."""
+    if features is None or features in ("auto", "raw"):
+        return features or "auto"
+    if features.endswith(FILE):
+        return os.path.abspath(features)
+    if ":" not in features:
+        raise ParameterError(f"there are no features {features!r}: choose auto, raw, a .npy file or module:function")
+    return features
 
 
 def plan_features(
-    records: Records,
-    *,
-    exclude: Collection[str] = (),
-    kinds: Mapping[str, str] | None = None,
-    function: str | None = None,
-    text_model: str | None = None,
-) -> FeaturePlan:
+    records: Table, *, exclude: Collection[str] = (), kinds: Mapping[str, str] | None = None,
+    features: str | None = None, text_model: str | None = None,
+) -> FeaturePlan:  # fmt: skip
     """Choose a kind for each column by looking at a sample of the rows.
 
-    Parameters
-    ----------
-    records
-        The data.
-    exclude
-        Columns that nothing may be learned from, such as the labels.
-    kinds
-        Kinds that somebody has chosen, by column: number, boolean, category, date, text, embedding, image or ignored.
-    function
-        `module:function`, which gets a list of records and returns a row of numbers for each, instead of all columns.
-    text_model
-        The name of a sentence-transformers model for the texts.
+    Nothing may be learned from columns to `exclude`, such as the labels; `kinds` are those that somebody has chosen, by
+    column. `features` and `text_model` are as in a plan, None for "auto" and for no model.
     """
-    kinds = dict(kinds or {})
+    kinds, features = kinds or {}, named_features(features)
     _check_names(records, exclude, kinds)
     if records.n_rows < 1:
         raise DataError("there are no rows: give at least one")
-    if function is not None:
-        from bela._functions import load_function
-
-        load_function(function)
-    if text_model is not None:
-        from bela.features._functions import load_sentence_model
-
-        load_sentence_model(text_model)
+    _check_models(records, features, text_model)
     names = [name for name in records.columns if name not in exclude]
     if not names:
-        raise DataError("there is no column besides the excluded ones: nothing tells the rows apart")
-    array = array_of(records)
-    listed = [name for name in names if array is None or name != array.name]
-    verdicts = _look(records, listed, kinds) if listed else {}
-    if array is not None and array.name in names:
-        verdicts[array.name] = array.verdict(kinds.get(array.name))
-        verdicts = {name: verdicts[name] for name in names}
-    if function is None:
+        raise DataError(f"there is no column besides {', '.join(map(repr, exclude))}: nothing tells the rows apart")
+    verdicts = _judge(records, names, kinds)
+    if features == "auto":
         _use_something(verdicts, kinds)
-    return FeaturePlan(
-        columns={name: verdict.kind for name, verdict in verdicts.items()},
-        reasons={name: verdict.reason for name, verdict in verdicts.items()},
-        function=function,
-        text_model=text_model,
+    columns = {name: verdict.kind for name, verdict in verdicts.items()}
+    for name, kind in columns.items():
+        if features == "raw" and kind in ("text", "category"):
+            why = f"raw features are numbers, and column {name!r} is of kind {kind}"
+            raise ParameterError(f"{why}: ignore it, or choose auto")
+    reasons = {name: verdict.reason for name, verdict in verdicts.items()}
+    return FeaturePlan(columns=columns, reasons=reasons, features=features, text_model=text_model)
+
+
+def _judge(records: Table, names: list[str], kinds: Mapping[str, str]) -> dict[str, ColumnKind]:
+    """Judge an array by its shape, and all other columns by their values."""
+    array = array_of(records)
+    ready = {}
+    if array is not None and array.main in names:
+        ready[array.main] = _judge_array(array, kinds.get(array.main))
+    if len(ready) < len(names):
+        ready |= look(records, [name for name in names if name not in ready], kinds)
+    return {name: ready[name] for name in names}
+
+
+def array_of(records: Table) -> ArrayTable | None:
+    """Return a table that is made of an array with rows and columns, or of images; None for any other."""
+    return records if isinstance(records, ArrayTable) and records.array.ndim > 1 else None
+
+
+def open_features(path: Path, n_rows: int, cache: Path | None = None) -> ArrayTable:
+    """Open a file that has a row of features for each row; a digest of it is kept in the cache."""
+    found = array_of(open_table(path, cache=cache))
+    if found is None or found.n_rows != n_rows:
+        raise DataError(f"{path} must have a row of numbers for each of the {n_rows:,} rows")
+    return found
+
+
+def _judge_array(table: ArrayTable, kind: str | None) -> ColumnKind:
+    """Say what kind of column an array is; a kind that somebody has chosen must be that or "ignored"."""
+    shape = tuple(table.array.shape)
+    found = "embedding" if len(shape) == 2 else "image"
+    if kind not in (None, found, "ignored"):
+        raise ParameterError(f"an array of shape {shape} is of kind {found}, not {kind}")
+    told = (
+        "pixels" if found == "image" else "numbers each" + ("" if isinstance(table.array, np.ndarray) else ", sparse")
     )
+    reason = f"{' x '.join(map(str, shape[1:]))} {told}"
+    return ColumnKind(kind=kind or found, reason=reason if kind is None else "as told")
 
 
-def _look(records: Records, names: list[str], kinds: Mapping[str, str]) -> dict[str, Verdict]:
-    """Judge each column by a sample of rows from all of the data, or from the first gigabyte."""
-    n_rows = records.n_rows
-    n = min(n_rows, LOOKED_AT_ROWS, max(FEWEST_ROWS, LOOKED_AT_VALUES // len(names)))
-    rows = np.sort(np.random.default_rng(0).choice(n_rows, n, replace=False))
-    found: list[pa.RecordBatch] = []
-    n_bytes = 0
-    for start, block in fixed_blocks(records, names):
-        found.append(taken(block, start, rows))
-        if sum(batch.nbytes for batch in found) > KEPT_BYTES:  # long texts or images: every second of them will do
-            rows, found = _thinned(rows, stack(found, names))
-        n_bytes += block.nbytes
-        if n_bytes > LOOKED_AT_BYTES and sum(batch.num_rows for batch in found) >= FEWEST_ROWS:
-            break
-    sample = stack(found, names)
-    rows = rows[: sample.num_rows]
-    verdicts = {}
-    for name in names:
-        values = sample.column(name)
-        if name in kinds:
-            verdicts[name] = Verdict(kind=kinds[name], reason=check(name, kinds[name], values, records.root))
-        else:
-            verdicts[name] = judge(name, values, rows, n_rows=n_rows, root=records.root)
-    return verdicts
+def _check_models(records: Table, features: str, text_model: str | None) -> None:
+    """Refuse what cannot be loaded before any row is looked at."""
+    if features.endswith(FILE):
+        open_features(Path(features), records.n_rows)
+    elif ":" in features:
+        load_function(features)
+    elif isinstance(records, ArrayTable) and records.columns == ("value",):
+        flat = "the features must have rows and columns, not 1 dimension(s)"
+        raise DataError(f"{flat}. Reshape your data, for a single feature with X.reshape(-1, 1)")
+    if text_model is not None:
+        load_sentence_model(text_model)
 
 
-def _thinned(rows: npt.NDArray[np.intp], sample: pa.RecordBatch) -> tuple[npt.NDArray[np.intp], list[pa.RecordBatch]]:
-    """Leave out every second row, of those that were seen and of those to come."""
-    seen = np.arange(0, max(sample.num_rows, 1), 2)
-    return rows[::2], [taken(sample, 0, seen[seen < sample.num_rows])]
+def load_sentence_model(name: str) -> Embed:
+    """Load a model of the package sentence-transformers, which turns texts into embeddings."""
+    if importlib.util.find_spec("sentence_transformers") is None:
+        package = "sentence-transformers"
+        raise ParameterError(f"the text model {name!r} needs the package {package}: pip install {package}")
+    try:
+        model = importlib.import_module("sentence_transformers").SentenceTransformer(name)
+    except Exception as error:
+        raise ParameterError(f"the text model {name!r} cannot be loaded: {said(error)}") from None
+    return lambda texts: model.encode(texts, convert_to_numpy=True, show_progress_bar=False)
 
 
-def _use_something(verdicts: dict[str, Verdict], kinds: Mapping[str, str]) -> None:
+def _use_something(verdicts: dict[str, ColumnKind], kinds: Mapping[str, str]) -> None:
     """Where all columns are ignored, compare rows by what looks like their names: it may be all there is."""
-    if any(verdict.kind != "ignored" for verdict in verdicts.values()):
-        return
-    for name, verdict in verdicts.items():
-        if verdict.named_rows and name not in kinds and "counts" not in verdict.reason:
-            verdicts[name] = Verdict(kind="text", reason="the only column that tells rows apart")
+    if all(verdict.kind == "ignored" for verdict in verdicts.values()):
+        for name, verdict in verdicts.items():
+            if verdict.named_rows and name not in kinds and "counts" not in verdict.reason:
+                verdicts[name] = ColumnKind(kind="text", reason="the only column that tells rows apart")
 
 
-def _check_names(records: Records, exclude: Collection[str], kinds: Mapping[str, str]) -> None:
+def _check_names(records: Table, exclude: Collection[str], kinds: Mapping[str, str]) -> None:
     known = records.columns
     for name in [*exclude, *kinds]:
         if name not in known:
             listed = ", ".join(map(repr, known[:20])) + (" and more" if len(known) > 20 else "")
             raise ParameterError(f"there is no column {name!r}: the data have {listed}")
-    for name, kind in kinds.items():
+    for name in kinds:
         if name in exclude:
-            raise ParameterError(
-                f"column {name!r} is excluded and cannot be of kind {kind!r} at once: drop one of them"
-            )
+            both = f"column {name!r} is excluded and cannot be of kind {kinds[name]!r} at once"
+            raise ParameterError(f"{both}: drop one of them")
+    _check_kinds(kinds)
+
+
+def _check_kinds(kinds: Mapping[str, str]) -> None:
+    for name, kind in kinds.items():
         if kind not in KINDS:
             raise ParameterError(f"column {name!r} cannot be of kind {kind!r}: choose one of {', '.join(KINDS)}")

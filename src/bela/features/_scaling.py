@@ -6,27 +6,70 @@ embedding, anything else is a table.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+from scipy import linalg, sparse
 
 from bela.errors import DataError
-from bela.features._components import Components, Floats
-from bela.records import Matrix
+from bela.records import AnyArray, Matrix
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Doubles: TypeAlias = npt.NDArray[np.float64]
 
 COMPONENTS = 128
 MOST_COLUMNS = 256  # more are reduced to components
-FIT_ROWS = 10_000
-WIDE_COLUMNS = 2_048
+FIT_ROWS, BLOCK_ROWS, WIDE_COLUMNS = 10_000, 8_192, 2_048
 WIDE_FIT_ROWS = 4_096  # of a wide matrix: components take time cubic in the rows if there are fewer of them
 SHARED_COLUMNS = 16  # fewer columns are a table, whatever their units
 CLIP = 4.0  # standard deviations: beyond, an outlier would be alone in the world
 WILD = 20.0  # a deviation of so many times the middle half of the values is the work of a few
 DENSE_COLUMNS = 64  # a sparse matrix with fewer is a table
+LARGEST = float(np.finfo(np.float32).max)
 TREE_COLUMNS = 48  # trees take long for more, and pixels or embeddings are nothing for them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Components:
+    """A projection onto principal components after which rows have mean zero and mean squared norm `weight`^2."""
+
+    mean: Floats
+    basis: Floats
+
+    @property
+    def n_components(self) -> int:
+        """How many there are."""
+        return int(self.basis.shape[1])
+
+    @classmethod
+    def fit(cls, X: Floats, n_components: int, *, weight: float = 1.0) -> Self:
+        """Find the leading components of a sample of rows; components without any spread are left out."""
+        mean = X.mean(axis=0, dtype=np.float64).astype(np.float32)
+        centred = X - mean
+        n_rows, n_columns = X.shape
+        wide = n_rows < n_columns  # the smaller of the two products has the same spectrum
+        gram = centred @ centred.T if wide else centred.T @ centred
+        kept = (len(gram) - min(n_components, len(gram)), len(gram) - 1)
+        spread, vectors = linalg.eigh(gram, subset_by_index=kept, check_finite=True)
+        spread, vectors = spread[::-1], vectors[:, ::-1]  # largest first
+        if wide:
+            vectors = centred.T @ (vectors / np.sqrt(np.maximum(spread, 1e-30)))
+        some = spread > max(1e-6 * float(spread.max(initial=0.0)), 1e-30)
+        if not some.any():  # constant features: one column of zeros says so
+            return cls(mean=mean, basis=np.zeros((n_columns, 1), np.float32))
+        spread, vectors = spread[some], vectors[:, some]
+        # a fixed sign, as solvers differ
+        vectors = vectors * np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(len(spread))])
+        scale = weight / np.sqrt(float(spread.sum()) / n_rows)
+        return cls(mean=mean, basis=np.ascontiguousarray(vectors * scale, np.float32))
+
+    def transform(self, X: Floats, *, out: Floats | None = None) -> Floats:
+        """Project rows."""
+        projected: Floats = np.subtract(X @ self.basis, self.mean @ self.basis, out=out, dtype=np.float32)
+        return projected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +84,46 @@ class Prepared:
     linear: Matrix | None = None
     columns: Floats | None = None
 
+    @property
+    def forms(self) -> tuple[Floats, Matrix | None, Floats | None]:
+        """All of them, in this order."""
+        return self.dense, self.linear, self.columns
+
+    @classmethod
+    def join(cls, blocks: Iterable[Prepared], n_rows: int) -> Prepared:
+        """Put blocks of rows on top of each other, with no more than one in memory beside the whole."""
+        whole: list[AnyArray | None] = []
+        start = 0
+        for block in blocks:
+            stop = start + block.dense.shape[0]
+            if stop - start == n_rows:
+                return block
+            shapes = [None if form is None else (n_rows, form.shape[1]) for form in block.forms]
+            whole = whole or [None if shape is None else np.empty(shape, np.float32) for shape in shapes]
+            for out, form in zip(whole, block.forms, strict=True):
+                if out is not None:
+                    out[start:stop] = form
+            start = stop
+        return cls(dense=np.asarray(whole[0]), linear=whole[1], columns=whole[2])
+
 
 def prepare_features(X: Matrix, *, seed: int = 0) -> Prepared:
-    """Bring a dense or sparse matrix into the forms that the learner wants.
-
-    Parameters
-    ----------
-    X
-        Rows of finite numbers.
-    seed
-        Chooses samples.
+    """Bring a dense or sparse matrix of finite numbers into the forms that the learner wants.
 
     >>> table = np.random.default_rng(0).normal(size=(100, 3)) * [1, 100, 10_000]
     >>> prepare_features(table).dense.std(axis=0).round(2)
     array([0.58, 0.58, 0.58], dtype=float32)
     """
+    return Prepared.join(prepare_blocks(X, seed), X.shape[0])
+
+
+def prepare_blocks(X: Matrix, seed: int) -> Iterator[Prepared]:
+    """Yield what `prepare_features` returns block by block."""
     if sparse.issparse(X):
         X = sparse.csr_array(X)
         if X.shape[1] > DENSE_COLUMNS:
-            return _prepare_sparse(X, seed)
+            yield _prepare_sparse(X, seed)
+            return
         X = X.toarray()
     X = np.asarray(X)
     if X.ndim != 2 or 0 in X.shape:
@@ -68,13 +132,43 @@ def prepare_features(X: Matrix, *, seed: int = 0) -> Prepared:
         raise DataError(f"features are numbers, not {X.dtype}: encode other columns first")
     if not np.isfinite(X.sum(dtype=np.float64)) and not np.isfinite(X).all():
         raise DataError("features have NaN or infinite values: fill or leave out those rows")
-    rows = fit_rows(len(X), seed, X.shape[1])
-    sample = X[rows].astype(np.float64)
-    columns = X.astype(np.float32) if X.shape[1] <= TREE_COLUMNS else None
-    if shares_unit(sample):
-        return Prepared(dense=_reduce(X, sample), columns=columns)
-    standard = _standardise(X, sample)
-    return Prepared(dense=_reduce(standard, standard[rows]), linear=standard, columns=columns)
+    yield from _scaled_blocks(X, seed)
+
+
+def _scaled_blocks(X: AnyArray, seed: int) -> Iterator[Prepared]:
+    """Scale the rows of a dense matrix by a sample of them, and by all where it is about their norm."""
+    floats = as_floats(X[fit_rows(len(X), seed, X.shape[1])])
+    sample = floats.astype(np.float64)
+    scales = None if shares_unit(sample) else column_scales(sample)
+    seen: AnyArray = sample if scales is None else clipped((floats - scales[0]) / scales[1])
+    components, mean = None, seen.mean(axis=0)
+    if X.shape[1] > MOST_COLUMNS:
+        components = Components.fit(np.asarray(seen, np.float32), COMPONENTS)
+
+    def transform(rows: slice, norm: float) -> Prepared:
+        floats = as_floats(X[rows])
+        standard = None if scales is None else clipped((floats - scales[0]) / scales[1])
+        dense = reduced(floats if standard is None else standard, components, mean, norm)
+        return Prepared(dense=dense, linear=standard, columns=floats if X.shape[1] <= TREE_COLUMNS else None)
+
+    blocks, norm = [slice(start, start + BLOCK_ROWS) for start in range(0, len(X), BLOCK_ROWS)], 1.0
+    if components is None:
+        norm = mean_norm(transform(rows, 1.0).dense for rows in blocks)
+    for rows in blocks:
+        yield transform(rows, norm)
+
+
+def reduced(seen: AnyArray, components: Components | None, mean: AnyArray, norm: float) -> Floats:
+    """Return rows as components where there are any, or else centred, with mean squared norm 1."""
+    if components is not None:
+        return components.transform(np.asarray(seen, np.float32))
+    return np.asarray((seen - mean).astype(np.float32) / np.float32(norm))
+
+
+def mean_norm(blocks: Iterable[AnyArray]) -> float:
+    """Return the root of the mean squared norm of the rows of some blocks, 1 where all are zero."""
+    squares = [np.einsum("ij,ij->i", X, X) for X in blocks]
+    return float(np.sqrt(np.mean(np.concatenate(squares)))) or 1.0
 
 
 def fit_rows(n_rows: int, seed: int, n_columns: int = 1) -> npt.NDArray[np.intp]:
@@ -85,7 +179,7 @@ def fit_rows(n_rows: int, seed: int, n_columns: int = 1) -> npt.NDArray[np.intp]
     return np.sort(np.random.default_rng(seed).choice(n_rows, limit, replace=False))
 
 
-def shares_unit(sample: npt.NDArray[np.float64]) -> bool:
+def shares_unit(sample: Doubles) -> bool:
     """Whether the columns are of one kind, as pixels and embeddings are, so that their scales mean something.
 
     They are if most have the same range, or similar spreads around similar middles; and if all of them are centred,
@@ -105,27 +199,18 @@ def shares_unit(sample: npt.NDArray[np.float64]) -> bool:
     return same_range or similar or centred
 
 
-def _reduce(X: npt.NDArray[Any], sample: npt.NDArray[Any]) -> Floats:
-    """Centre, scale as a whole, and keep the leading components if there are many columns."""
-    if X.shape[1] > MOST_COLUMNS:
-        components = Components.fit(np.asarray(sample, np.float32), COMPONENTS)
-        blocks = [
-            components.transform(np.asarray(X[start : start + 8192], np.float32)) for start in range(0, len(X), 8192)
-        ]
-        return np.concatenate(blocks)
-    centred: Floats = (X - sample.mean(axis=0)).astype(np.float32)
-    norm = float(np.sqrt(np.mean(np.einsum("ij,ij->i", centred, centred))))
-    centred /= np.float32(norm if norm > 0 else 1)
-    return centred
+def as_floats(X: AnyArray) -> Floats:
+    """Return numbers in single precision, its largest for those beyond."""
+    wide = X.dtype.kind == "f" and X.dtype.itemsize > 4
+    return np.asarray(np.clip(X, -LARGEST, LARGEST) if wide else X, np.float32)
 
 
-def _standardise(X: npt.NDArray[Any], sample: npt.NDArray[np.float64]) -> Floats:
-    centre, spread = column_scales(sample)
-    out = np.asarray((X - centre) / spread, np.float32)
-    return np.clip(out, -CLIP, CLIP, out=out)
+def clipped(X: Doubles) -> Floats:
+    """Return standardised values without outliers; they are clipped in place."""
+    return np.clip(X, -CLIP, CLIP, out=X).astype(np.float32)
 
 
-def column_scales(sample: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def column_scales(sample: Doubles) -> tuple[Doubles, Doubles]:
     """Return the centre and the spread of each column, an infinite spread for a constant.
 
     They are mean and standard deviation, unless a few huge values have made the deviation what it is, beside which all
@@ -133,13 +218,20 @@ def column_scales(sample: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float
     """
     centre, spread = sample.mean(axis=0), sample.std(axis=0)
     low, first, third, high = np.quantile(sample, [0.05, 0.25, 0.75, 0.95], axis=0)
-    wild = spread > WILD * (third - first)
-    wild &= third > first
+    wild = (spread > WILD * (third - first)) & (third > first)
     if wild.any():
         tame = np.clip(sample[:, wild], low[wild], high[wild])
         centre[wild], spread[wild] = tame.mean(axis=0), tame.std(axis=0)
     spread[spread <= 1e-9 * np.maximum(np.abs(centre), 1e-300)] = np.inf  # a constant says nothing
     return centre, spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """Up to so many columns are kept as they are; more are reduced to so many components."""
+
+    n_components: int = COMPONENTS
+    most_columns: int = MOST_COLUMNS
 
 
 def _prepare_sparse(X: sparse.csr_array, seed: int) -> Prepared:
@@ -149,19 +241,31 @@ def _prepare_sparse(X: sparse.csr_array, seed: int) -> Prepared:
     if not np.isfinite(X.data).all():
         raise DataError("features have NaN or infinite values: fill or leave out those rows")
     X = X.astype(np.float32)
-    if X.nnz and X.data.min() >= 0 and np.all(X.data == np.round(X.data)):  # counts: not yet weighted by anybody
-        X.data = np.log1p(X.data)
-        rarity = np.log((1 + X.shape[0]) / (1 + np.bincount(X.indices, minlength=X.shape[1])))
-        X.data *= rarity.astype(np.float32)[X.indices]
-    X = unit_rows(X)
+    counts = X.nnz and X.data.min() >= 0 and np.all(X.data == np.round(X.data))  # not yet weighted by anybody
+    X = weighed(X, rarity(X)) if counts else unit_rows(X)
     n = min(COMPONENTS, min(X.shape) - 1)
     if n < 1 or X.nnz == 0:
         return Prepared(dense=np.asarray(X.toarray()[:, :COMPONENTS], np.float32), linear=X)
     left, values, _ = randomized_svd(X, n, random_state=seed, n_iter=4)
-    dense = np.asarray(left * values, np.float32)
-    # short texts have little mass in the leading directions, which says nothing about what they mean
+    return Prepared(dense=unit_directions(np.asarray(left * values, np.float32)), linear=X)
+
+
+def unit_directions(dense: Floats) -> Floats:
+    """Bring rows to length 1: short texts have little mass in the leading directions, which says nothing about them."""
     norm = np.sqrt(np.einsum("ij,ij->i", dense, dense))
-    return Prepared(dense=dense / np.maximum(norm, 1e-6)[:, None], linear=X)
+    return np.asarray(dense / np.maximum(norm, 1e-6)[:, None], np.float32)
+
+
+def rarity(counts: sparse.csr_array) -> Floats:
+    """Return a weight for each column, by how few of the rows have anything in it."""
+    n_with = np.bincount(counts.indices, minlength=counts.shape[1])
+    return np.asarray(np.log((1 + counts.shape[0]) / (1 + n_with)), np.float32)
+
+
+def weighed(counts: sparse.csr_array, weights: Floats) -> sparse.csr_array:
+    """Weigh counts, which change in place, and bring rows to length 1."""
+    counts.data = np.log1p(counts.data) * weights[counts.indices]
+    return unit_rows(counts)
 
 
 def unit_rows(X: sparse.csr_array) -> sparse.csr_array:

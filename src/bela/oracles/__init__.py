@@ -1,17 +1,16 @@
-"""Whatever answers questions."""
+"""Whatever answers questions and is believed.
 
-from bela.oracles._command import CommandOracle
-from bela.oracles._function import FunctionOracle
-from bela.oracles._oracles import CallableOracle, TruthOracle, answers_of, make_oracle
-from bela.oracles._plain import image_path, to_json
+The oracles that can be chosen by name are in `ORACLES`. Another package adds one by an entry point of the group
+`bela.oracles` that names an `OracleKind`; one that comes with BELA is a module in `bela.oracles.kinds`.
+"""
+
+from bela.oracles._kinds import ORACLES, OracleContext, OracleKind, OracleOptions
+from bela.oracles._reader import image_path
+from bela.oracles.kinds._command import CommandOracle
+from bela.oracles.kinds._function import CallableOracle, FunctionOracle, make_oracle
+from bela.oracles.kinds._truth import TruthOracle
 
 __all__ = [
-    "CallableOracle",
-    "CommandOracle",
-    "FunctionOracle",
-    "TruthOracle",
-    "answers_of",
-    "image_path",
-    "make_oracle",
-    "to_json",
-]
+    "ORACLES", "CallableOracle", "CommandOracle", "FunctionOracle", "OracleContext", "OracleKind", "OracleOptions",
+    "TruthOracle", "image_path", "make_oracle",
+]  # fmt: skip

@@ -1,76 +1,86 @@
-"""The charts of a report, as drawings inside its HTML that take on the colours of the page, light or dark."""
+"""The charts of a report: where lines, bars and numbers go, in the units of a drawing that the template makes of it."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
 
-import io
-import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-from xml.etree.ElementTree import Element
+from bela.shares import percent_text
+from bela.views import ChartPoint
 
-from bela.reports._elements import parse_fragment
-from bela.reports._facts import Course
-from bela.reports._figure import BLUE, GRID, INK, ORANGE, SOFT, dress, make_figure, mark_level
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_COLOURS = {BLUE: "--expected", ORANGE: "--certain", INK: "--ink", SOFT: "--soft", GRID: "--line"}
+_WIDTH = 720
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 14, 44
 
 
-def draw_course(course: Sequence[Course], target: float | None) -> Figure:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A chart in parts: rules with their numbers at the left, numbers below, and paths, each with its class."""
+
+    words: str
+    x: str
+    y: str
+    height: int
+    rules: Sequence[tuple[float, str]]
+    ticks: Sequence[tuple[float, str]]
+    paths: Sequence[tuple[str, str]]
+    target: tuple[float, str] | None = None
+    width: int = _WIDTH
+    left: int = _LEFT
+    right: int = _WIDTH - _RIGHT
+
+
+def draw_course(course: Sequence[ChartPoint], target: float | None, words: str) -> Chart:
     """Draw what was certain and what was expected after how many answers."""
-    figure, (axes,) = make_figure(width=7.2, height=3.4)
-    dress(axes, x="answers", y="share of all labels")
-    asked = [point.answers for point in course]
-    axes.set_xlim(0, max(1, *asked))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    if target is not None:
-        mark_level(axes, target, f"target {100 * target:.10g} %")
-    expected = [(point.answers, point.expected) for point in course if point.expected is not None]
-    if expected:
-        axes.plot(*zip(*expected, strict=True), color=BLUE, linewidth=1.6, linestyle=(0, (5, 2)))
-    axes.plot(asked, [point.lower for point in course], color=ORANGE, linewidth=2.4, drawstyle="steps-post")
-    return figure
+    height = 340
+    most = max(1, *(point.answers for point in course))
+    marks = [(_x(point.answers / most), point) for point in course]
+    expected = [(x, _y(point.expected, height)) for x, point in marks if point.expected is not None]
+    certain = "".join(f" H{x:.1f} V{_y(point.lower, height):.1f}" for x, point in marks)
+    first = f"M{marks[0][0]:.1f},{_y(course[0].lower, height):.1f}"
+    step = _round_step(most)
+    return Chart(
+        words=words, x="answers", y="share of all labels", height=height,
+        rules=[(_y(share / 5, height), f"{20 * share} %") for share in range(6)],
+        ticks=[(_x(at / most), f"{at:,}") for at in range(0, most + 1, step)],
+        paths=[("expected", _line(expected)), ("certain", first + certain)],
+        target=None if target is None else (_y(target, height), f"target {percent_text(target)}"),
+    )  # fmt: skip
 
 
-def draw_sureness(counts: Sequence[int]) -> Figure:
+def draw_sureness(counts: Sequence[int], words: str) -> Chart:
     """Draw how many rows have labels of which probability."""
-    from matplotlib.ticker import FuncFormatter
+    height, n, most = 240, len(counts), max(1, *counts)
+    width = (_x(1.0) - _x(0.0)) / n
+    bars = [
+        f"M{_x(i / n) + 0.04 * width:.1f},{_y(0.0, height):.1f} V{_y(n_rows / most, height):.1f} h{0.92 * width:.1f} "
+        f"V{_y(0.0, height):.1f} Z"
+        for i, n_rows in enumerate(counts)
+        if n_rows
+    ]
+    return Chart(
+        words=words, x="probability of a label", y="rows", height=height,
+        rules=[(_y(0.0, height), "0"), (_y(1.0, height), f"{most:,}")],
+        ticks=[(_x(share / 5), f"{20 * share} %") for share in range(6)],
+        paths=[("bars", " ".join(bars))],
+    )  # fmt: skip
 
-    figure, (axes,) = make_figure(width=7.2, height=2.4)
-    dress(axes, x="probability of a label", y="rows")
-    n = len(counts)
-    axes.bar([(i + 0.5) / n for i in range(n)], counts, width=0.92 / n, color=BLUE)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, max(1, *counts) * 1.08)
-    axes.set_yticks([0, max(1, *counts)])
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
-    return figure
+
+def _x(share: float) -> float:
+    return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
 
 
-def as_drawing(figure: Figure, words: str) -> Element:
-    """Return a figure as an SVG element with its meaning in words; texts are texts, colours are the page's."""
-    import matplotlib
+def _y(share: float, height: int) -> float:
+    return height - _BOTTOM - share * (height - _TOP - _BOTTOM)
 
-    file = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "bela", "svg.fonttype": "none", "font.family": "sans-serif"}):
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
-    source = re.sub(r"^.*?(?=<svg)", "", file.getvalue(), flags=re.DOTALL)
-    for colour, name in _COLOURS.items():
-        source = re.sub(colour, f"var({name})", source, flags=re.IGNORECASE)
-    source = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", source)
-    source = re.sub(r" font-family: [^;\"]*;", "", source)  # the page's own
-    root = parse_fragment(source)
-    drawing = root[0] if root is not None else Element("svg")
-    for metadata in drawing.findall("metadata"):
-        drawing.remove(metadata)
-    for element in drawing.iter():
-        if f"#{element.get('id')}" not in source:  # two drawings would have the same names
-            element.attrib.pop("id", None)
-    for name in ("width", "height"):
-        drawing.attrib.pop(name, None)
-    drawing.set("role", "img")
-    drawing.set("aria-label", words)
-    return drawing
+
+def _line(places: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{'L' if i else 'M'}{x:.1f},{y:.1f}" for i, (x, y) in enumerate(places))
+
+
+def _round_step(most: int) -> int:
+    """Return a round number that goes into another some five times.
+
+    >>> [_round_step(most) for most in (3, 60, 99, 1234)]
+    [1, 20, 20, 500]
+    """
+    steps = (step * int(10**power) for power in count() for step in (1, 2, 5))
+    return next(step for step in steps if most <= 5 * step)

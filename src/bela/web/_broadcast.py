@@ -1,13 +1,12 @@
-"""News for all pages that are open: the state whenever it has changed, as server-sent events."""
-
-from __future__ import annotations
+"""News for all pages that are open: the status whenever it has changed, as server-sent events."""
 
 import asyncio
-import json
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+
+from pydantic_core import to_json
 
 from bela.web._service import LabelService
 
@@ -18,13 +17,7 @@ _LOG = logging.getLogger("bela.web")
 
 
 class Broadcast:
-    """Watches a service: calls its `refresh` now and then, and hands the state on to whoever listens.
-
-    Parameters
-    ----------
-    service
-        What is watched.
-    """
+    """Watches a service: calls its `refresh` now and then, and hands the status on to whoever listens."""
 
     def __init__(self, service: LabelService) -> None:
         self._service = service
@@ -45,9 +38,7 @@ class Broadcast:
 
     def close(self) -> None:
         """End all lines, and the thread."""
-        self._closed.set()
-        self._news.set()
-        self._wake()
+        self.end_lines()
         self._stop_listening()
         self._stop_listening = lambda: None
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -84,7 +75,6 @@ class Broadcast:
     def _watch(self) -> None:
         self._publish()
         self._service.prepare()
-        threading.Thread(target=self._service.warm_up, name="bela-warm-up", daemon=True).start()
         while not self._closed.is_set():
             news = self._news.wait(_APART)
             self._news.clear()
@@ -99,7 +89,7 @@ class Broadcast:
             self._closed.wait(_APART)
 
     def _publish(self) -> None:
-        self._text = json.dumps(self._service.state(), allow_nan=False)
+        self._text = to_json(self._service.status()).decode()
         self._version += 1
         self._wake()
 

@@ -11,36 +11,24 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from bela.errors import (
-    BelaError,
-    DataError,
-    ExportError,
-    JournalError,
-    LabelError,
-    ParameterError,
-    QuestionError,
-)
+from bela import errors
 from bela.web._models import ErrorOut
 
 _LOG = logging.getLogger("bela.web")
-_STATUS: tuple[tuple[type[BelaError], int, str], ...] = (
-    (QuestionError, 404, "question"),
-    (LabelError, 400, "label"),
-    (ParameterError, 400, "parameter"),
-    (DataError, 400, "data"),
-    (ExportError, 409, "export"),
-    (JournalError, 503, "journal"),  # such as a full disk: nothing was taken in, and it can be tried again
+_STATUS: tuple[tuple[type[errors.BelaError], int, str], ...] = (
+    (errors.QuestionError, 404, "question"),
+    (errors.LabelError, 400, "label"),
+    (errors.ParameterError, 400, "parameter"),
+    (errors.DataError, 400, "data"),
+    (errors.ExportError, 409, "export"),
+    (errors.JournalError, 503, "journal"),  # such as a full disk: nothing was taken in, and it can be tried again
 )
-_KINDS = {401: "token", 403: "origin", 404: "address", 405: "method", 413: "size"}
+_KINDS = {401: "token", 403: "origin", 404: "address", 405: "method", 409: "conflict", 413: "size"}
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorOut, "description": HTTPStatus(status).phrase} for status in (400, 401, 403, 404, 409, 413)
 }
 """What the schema says about errors, for every route."""
-
-
-class Conflict(BelaError):  # noqa: N818 - reads as what happened
-    """Something that cannot be done as things stand."""
 
 
 def error_response(status: int, kind: str, message: str) -> JSONResponse:
@@ -51,10 +39,30 @@ def error_response(status: int, kind: str, message: str) -> JSONResponse:
 
 def add_error_handlers(app: FastAPI) -> None:
     """Let all errors leave in the one shape."""
-    app.add_exception_handler(BelaError, _on_bela_error)
-    app.add_exception_handler(RequestValidationError, _on_bad_body)
-    app.add_exception_handler(HTTPException, _on_http_error)
-    app.add_exception_handler(Exception, _on_surprise)
+
+    @app.exception_handler(errors.BelaError)
+    def on_bela_error(_: Request, error: errors.BelaError) -> JSONResponse:
+        found = ((status, name) for kind, status, name in _STATUS if isinstance(error, kind))
+        return error_response(*next(found, (400, "input")), str(error))
+
+    @app.exception_handler(RequestValidationError)
+    def on_bad_body(_: Request, error: RequestValidationError) -> JSONResponse:
+        found = error.errors()[0] if error.errors() else {}
+        place = ".".join(str(part) for part in found.get("loc", ()) if part not in ("body", "query", "path"))
+        message = str(found.get("msg", "the request makes no sense"))
+        return error_response(400, "input", f"{place[:200]}: {message}" if place else message)
+
+    @app.exception_handler(HTTPException)
+    def on_http_error(_: Request, error: HTTPException) -> JSONResponse:
+        status = 400 if error.status_code == 422 else error.status_code
+        response = error_response(status, _KINDS.get(status, "input"), str(error.detail))
+        response.headers.update(error.headers or {})
+        return response
+
+    @app.exception_handler(Exception)
+    def on_surprise(_: Request, error: Exception) -> JSONResponse:
+        _LOG.error("a request failed", exc_info=error)
+        return error_response(500, "internal", "something went wrong inside: the server's log says what")
 
 
 def describe_errors(app: FastAPI) -> None:
@@ -65,35 +73,3 @@ def describe_errors(app: FastAPI) -> None:
             operation["responses"].pop("422", None)
     for name in ("HTTPValidationError", "ValidationError"):
         schema["components"]["schemas"].pop(name, None)
-
-
-def _on_bela_error(_: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, Conflict):
-        return error_response(409, "conflict", str(error))
-    for kind, status, name in _STATUS:
-        if isinstance(error, kind):
-            return error_response(status, name, str(error))
-    return error_response(400, "input", str(error))
-
-
-def _on_bad_body(_: Request, error: Exception) -> JSONResponse:
-    found = error.errors()[0] if isinstance(error, RequestValidationError) and error.errors() else {}
-    place = ".".join(str(part) for part in found.get("loc", ()) if part not in ("body", "query", "path"))
-    message = str(found.get("msg", "the request makes no sense"))
-    return error_response(400, "input", f"{place[:200]}: {message}" if place else message)
-
-
-def _on_http_error(_: Request, error: Exception) -> JSONResponse:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    message = str(error.detail) if isinstance(error, HTTPException) else "something went wrong"
-    if status == 422:
-        status = 400
-    response = error_response(status, _KINDS.get(status, "input"), message)
-    if isinstance(error, HTTPException) and error.headers:
-        response.headers.update(error.headers)
-    return response
-
-
-def _on_surprise(_: Request, error: Exception) -> JSONResponse:
-    _LOG.error("a request failed", exc_info=error)
-    return error_response(500, "internal", "something went wrong inside: the server's log says what")

@@ -1,80 +1,81 @@
-"""What has come of it so far: leaves, classes, people, and the course of the bound."""
+"""What has come of it so far: status, rows, leaves, classes, people, and the course of the bound."""
 
-from __future__ import annotations
+from typing import Annotated
 
-from typing import Annotated, Any
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response, StreamingResponse
 
-from fastapi import APIRouter, Path, Query
-
-from bela.web._classes import change_classes, class_overview
-from bela.web._context import Service
-from bela.web._models import (
-    ClassesIn,
-    ClassesOut,
-    DisagreementOut,
-    LeafOut,
-    PeopleOut,
-    PointOut,
-    RelabelIn,
-    RowOut,
-    StateAfter,
-)
-from bela.web._team import agreement, disagreements, settle
+from bela import views
+from bela.web._context import Service, ready
+from bela.web._models import PeopleOut
 
 router = APIRouter(tags=["insight"])
+Number = Annotated[int, Path(ge=0, lt=2**31)]
 Offset = Annotated[int, Query(ge=0, lt=2**31)]
 Limit = Annotated[int, Query(ge=1, le=100)]
 
 
-@router.get("/leaves", response_model=list[LeafOut])
-def get_leaves(service: Service) -> list[dict[str, Any]]:
+@router.get("/state", response_model=views.CampaignStatus)
+def get_state(service: Service) -> Response:
+    """Return the status of the campaign."""
+    return ready(service.status())
+
+
+@router.get("/events", response_class=StreamingResponse)
+async def get_events(request: Request) -> StreamingResponse:
+    """Send the status whenever it changes, as server-sent events."""
+    return StreamingResponse(request.app.state.broadcast.lines(), media_type="text/event-stream")
+
+
+@router.get("/rows/{row}")
+def get_row(row: Number, service: Service) -> views.LabelledRow:
+    """Return a row with its label."""
+    return service.monitor.row(row)
+
+
+@router.get("/rows/{row}/images/{column:path}", response_class=Response)
+def get_image(row: Number, column: str, service: Service) -> Response:
+    """Return the picture of a row, as PNG or JPEG."""
+    content, kind = service.pictures.picture(row, column)
+    return Response(content, media_type=kind)
+
+
+@router.get("/leaves")
+def get_leaves(service: Service) -> list[views.LeafView]:
     """Return the leaves, the largest first."""
-    return service.leaves()
+    return service.monitor.leaves()
 
 
-@router.get("/leaves/{leaf}/rows", response_model=list[RowOut])
-def get_leaf_rows(
-    leaf: Annotated[int, Path(ge=0, lt=2**31)], service: Service, offset: Offset = 0, limit: Limit = 60
-) -> list[dict[str, Any]]:
+@router.get("/leaves/{leaf}/rows")
+def get_leaf_rows(leaf: Number, service: Service, offset: Offset = 0, limit: Limit = 60) -> list[views.LabelledRow]:
     """Return rows of a leaf, the least certain first."""
-    return service.leaf_rows(leaf, offset, limit)
+    return service.monitor.leaf_rows(leaf, offset, limit)
 
 
-@router.get("/history", response_model=list[PointOut])
-def get_history(service: Service) -> list[dict[str, Any]]:
+@router.get("/history")
+def get_history(service: Service) -> list[views.ChartPoint]:
     """Return what was certain after how many answers."""
-    return service.history()
+    return service.monitor.history()
 
 
-@router.get("/classes", response_model=ClassesOut)
-def get_classes(service: Service) -> dict[str, Any]:
+@router.get("/classes")
+def get_classes(service: Service) -> views.ClassOverview:
     """Return the classes, and what is mistaken for what."""
-    return class_overview(service)
+    return service.monitor.classes()
 
 
-@router.post("/classes", response_model=StateAfter)
-def post_classes(body: ClassesIn, service: Service) -> dict[str, Any]:
-    """Add, rename or merge classes."""
-    change_classes(service, body.by, body.action, body.label, body.to)
-    return {"state": service.state()}
-
-
-@router.get("/people", response_model=PeopleOut)
-def get_people(service: Service) -> dict[str, Any]:
+@router.get("/people")
+def get_people(service: Service) -> PeopleOut:
     """Return who answers, and how far they agree."""
-    return {"people": service.state()["people"], "agreement": agreement(service)}
+    with service.lock:
+        return PeopleOut(people=service.status().people, agreement=views.agreement_of(service.stored.campaign.book))
 
 
-@router.get("/disagreements", response_model=list[DisagreementOut])
+@router.get("/disagreements")
 def get_disagreements(
     service: Service, settled: bool = False, offset: Offset = 0, limit: Limit = 100
-) -> list[dict[str, Any]]:
+) -> list[views.Disagreement]:
     """Return rows that people see differently."""
-    return disagreements(service, settled=settled, offset=offset, limit=limit)
-
-
-@router.post("/settle", response_model=StateAfter)
-def post_settle(body: RelabelIn, service: Service) -> dict[str, Any]:
-    """Say what a row is that people see differently."""
-    settle(service, body.by, body.row, body.label)
-    return {"state": service.state()}
+    with service.lock:
+        book, view = service.stored.campaign.book, service.view
+        return views.disagreements(book, view, settled=settled, offset=offset, limit=limit)

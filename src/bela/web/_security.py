@@ -25,9 +25,8 @@ from bela.web._errors import error_response
 LARGEST_BODY = 1 << 20
 _LONGEST_TOKEN = 200
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # Plotly fills an empty one by script
 _POLICY = (
-    f"default-src 'none'; script-src 'self'; style-src 'self' {_EMPTY_STYLE}; img-src 'self' data:; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _HEADERS = {
@@ -45,17 +44,7 @@ class _TooLarge(Exception):  # noqa: N818 - reads as what happened
 
 
 class Gate:
-    """Lets in whoever may talk to the server.
-
-    Parameters
-    ----------
-    app
-        The application behind it.
-    token
-        What whoever comes in must know; None to let everybody in who reaches this machine.
-    hosts
-        The names that the server goes by, without ports.
-    """
+    """Lets in whoever knows the token, or everybody where there is none, by one of the names of the server."""
 
     def __init__(self, app: ASGIApp, *, token: str | None, hosts: Sequence[str]) -> None:
         self._app, self._token = app, token
@@ -115,10 +104,8 @@ class Gate:
         """Put a token that came in the address into a cookie, so that it is in no history and no log from then on."""
         if self._token is None or scope["path"] != "/" or not self._brings(scope):
             return None
-        response = RedirectResponse("/", status_code=303)
-        response.set_cookie(
-            self.cookie, self._token, httponly=True, samesite="strict", secure=scope.get("scheme") == "https", path="/"
-        )
+        response, secure = RedirectResponse("/", status_code=303), scope.get("scheme") == "https"
+        response.set_cookie(self.cookie, self._token, httponly=True, samesite="strict", secure=secure, path="/")
         return response
 
     def _brings(self, scope: Scope) -> bool:
@@ -147,11 +134,13 @@ class Gate:
 
     def _is_ours(self, host: str) -> bool:
         name = _host_name(host)
-        if name in self._hosts:
-            return True
+        if name in self._hosts or not self._by_number:
+            return name in self._hosts
         # A name of somebody's own can be made to point here; the number of this machine cannot be made theirs. Where
         # the server is open to others it goes by its numbers, too.
-        return self._by_number and _is_address(name)
+        with suppress(ValueError):
+            return bool(ipaddress.ip_address(name))
+        return False
 
 
 def cookie_name(token: str | None) -> str:
@@ -187,14 +176,6 @@ def _host_name(host: str) -> str:
     if parts.netloc != host or "@" in host or parts.path or parts.query:
         return ""
     return parts.hostname or ""
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 class _Body:

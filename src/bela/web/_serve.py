@@ -1,4 +1,4 @@
-"""Running the server until somebody stops it."""
+"""The web application (routes, errors, and the gate before them), and the server that runs it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,63 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
+from fastapi.responses import FileResponse
+from starlette.staticfiles import StaticFiles
 
 from bela.campaign import StoredCampaign
 from bela.errors import ParameterError
-from bela.web._app import LOOPBACK, create_app
+from bela.web import _routes_answering, _routes_files, _routes_insight
 from bela.web._broadcast import Broadcast
+from bela.web._errors import ERRORS, add_error_handlers, describe_errors
+from bela.web._security import Gate
 from bela.web._service import LabelService
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""The names by which a machine knows itself."""
+
+_FOLDER = Path(__file__).parent / "static"
+_ROUTERS = (_routes_answering.router, _routes_insight.router, _routes_files.router)
 DEFAULT_PORT = 8765
 _TRIED = 20  # ports after the usual one
 _SWITCH = 0.0005  # seconds after which a fit that computes in Python lets a request go on
+
+
+def create_app(service: LabelService, *, token: str | None, hosts: Sequence[str] = LOOPBACK) -> FastAPI:
+    """Return the application that serves a campaign to whoever knows the token, to everybody without one.
+
+    `hosts` are the names that the server goes by, "*" for the numbers of all its addresses besides.
+    """
+    from bela import __version__
+
+    app = FastAPI(
+        title="BELA", version=__version__, openapi_url="/api/openapi.json", lifespan=_lifespan,
+        docs_url=None, redoc_url=None,  # the usual pages load scripts from elsewhere
+    )  # fmt: skip
+    app.state.service, app.state.broadcast = service, Broadcast(service)
+    for router in _ROUTERS:
+        app.include_router(router, prefix="/api", responses=ERRORS)
+    app.get("/", include_in_schema=False)(lambda: FileResponse(_FOLDER / "index.html"))
+    app.get("/favicon.ico", include_in_schema=False)(lambda: FileResponse(_FOLDER / "icon.svg"))
+    app.mount("/static", StaticFiles(directory=_FOLDER))
+    add_error_handlers(app)
+    describe_errors(app)
+    app.add_middleware(Gate, token=token, hosts=tuple(hosts))
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    app.state.broadcast.start()
+    try:
+        yield
+    finally:
+        app.state.broadcast.close()
 
 
 class _Server(uvicorn.Server):
@@ -41,18 +85,10 @@ class _Server(uvicorn.Server):
 
 
 def serve(
-    stored: StoredCampaign,
-    *,
-    host: str = "127.0.0.1",
-    port: int | None = None,
-    open_browser: bool = True,
-    token: str | None = "",
-    team: bool = False,
-    overlap: float = 0.0,
-    lease_seconds: float = 120.0,
-    hosts: Sequence[str] = (),
-    say: Callable[[str], object] = print,
-) -> None:
+    stored: StoredCampaign, *, host: str = "127.0.0.1", port: int | None = None, open_browser: bool = True,
+    token: str | None = "", team: bool = False, overlap: float = 0.0, lease_seconds: float = 120.0,
+    hosts: Sequence[str] = (), say: Callable[[str], object] = print,
+) -> None:  # fmt: skip
     """Serve the labelling page of a campaign until the process is told to stop.
 
     Parameters
@@ -96,7 +132,7 @@ def serve(
     switch = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH)
     try:
-        _Server(config, app.state.context.broadcast, started).run(sockets=[listener])
+        _Server(config, app.state.broadcast, started).run(sockets=[listener])
     finally:
         sys.setswitchinterval(switch)
         listener.close()

@@ -1,360 +1,296 @@
 """Answering by several people at once: one campaign, one lock, and no web in it."""
 
-from __future__ import annotations
-
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
-from bela.campaign import (
-    Flag,
-    StoredCampaign,
-    Undoable,
-    answered_by,
-    find_question,
-    flags,
-    is_waiting,
-    label_source,
-    undoable,
-)
-from bela.errors import QuestionError
-from bela.protocols import Revising
+from bela.book import Flagged, UndoStep, flags, undo_step
+from bela.campaign import StoredCampaign, audited_label
+from bela.errors import BelaError, LabelError, ParameterError, QuestionError
+from bela.labels import label_from_text
 from bela.records import Label, Question
-from bela.web._desk import Desk
-from bela.web._intake import Intake, Said, Ticket
-from bela.web._labels import Labels
-from bela.web._leases import Leases
-from bela.web._notes import Notes
-from bela.web._people import People
-from bela.web._pictures import Pictures
-from bela.web._rows import LONGEST_ALONE, RowView, ShownRow
-from bela.web._standing import Standing
+from bela.views import CampaignStatus, Labels, Monitor, Pictures, RowView, differing
+from bela.web._assignments import Assignments
+from bela.web._models import AnswerIn, AnswersOut, QuestionOut, Refused
+
+Who = tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question as somebody gets it: its row, the label that is presumed, and whether others have answered it."""
+@dataclass(slots=True)
+class _Submission:
+    """Answers that somebody has sent, and what became of them; there is a status when they are dealt with."""
 
-    id: int
-    shown: ShownRow
-    presumed: Label | None
-    probability: float | None
-    second: bool
+    by: str
+    answers: Sequence[AnswerIn]
+    accepted: list[int] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    error: BelaError | None = None
+    status: CampaignStatus | None = None
 
 
 class LabelService:
-    """A campaign that several people answer in.
+    """A campaign that several people answer in; everything that happens is on disk when a call returns.
 
-    Everything that happens is on disk when a call returns. What takes long, such as labelling all rows, is done beside
-    the answering, by `refresh`, which somebody calls now and then.
-
-    Parameters
-    ----------
-    stored
-        The campaign, opened for writing, with revisions in the background.
-    lease_seconds
-        How long a question is kept for whoever has it before them.
-    overlap
-        The share of questions that are put to a second person.
-    team
-        Whether people have names; otherwise there is one, who is called "me".
-    clock, now
-        Tell the seconds that pass, and the time of day.
+    A question is kept for `lease_seconds` for whoever has it; the share `overlap` of them is put to a second person.
+    Without a `team` there is one person, called "me". `clock` tells the seconds that pass, `now` the time of day.
     """
 
     def __init__(
-        self,
-        stored: StoredCampaign,
-        *,
-        lease_seconds: float = 120.0,
-        overlap: float = 0.0,
-        team: bool = False,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self.stored, self.team, self.overlap = stored, team, overlap
+        self, stored: StoredCampaign, *, lease_seconds: float = 120.0, overlap: float = 0.0, team: bool = False,
+        clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self.stored, self.team, self.lease_seconds = stored, team, lease_seconds
         self.lock = threading.RLock()
         self.view = RowView(stored)
         self.pictures = Pictures(stored.records, self.view.images)
-        self._campaign = stored.campaign
-        self._leases = Leases(lease_seconds, clock)
-        self._people = People()
-        self._people.read(stored.journal.events())
-        self._now = now
-        self._standing = Standing(stored, self.view, self._people, team=team, clock=clock, now=now)
-        self._desk = Desk(self._campaign, self._leases, overlap=overlap if team else 0.0)
-        self._intake = Intake(self._campaign, self._take)
-        self._preparing = False
-        self._unprepared: dict[str, Any] = {}
+        self.monitor = Monitor(stored, self.view, self.lock, team=team, clock=clock, now=now)
+        self._campaign, self._book = stored.campaign, stored.campaign.book
+        overlap = overlap if team else 0.0
+        self._assignments = Assignments(self._campaign, overlap=overlap, seconds=lease_seconds, clock=clock)
+        self._submitted: deque[_Submission] = deque()
+        self._unprepared: CampaignStatus | None = None  # while the first questions are chosen
         self._listeners: list[Callable[[], object]] = []
 
-    @property
-    def lease_seconds(self) -> float:
-        """How long a question is kept for whoever has it."""
-        return self._leases.seconds
-
-    # ---------------------------------------------------------------------------------------------- answering
-
-    def lease(self, by: str, n: int, *, grid: bool = False) -> list[Asked]:
+    def lease(self, by: str, n: int, *, tab: str = "", was: str = "", grid: bool = False) -> list[QuestionOut]:
         """Return up to n questions for somebody: first those that they have already; nobody else gets them for a while.
 
-        With `grid`, all are presumed to have the same label. There may be none for now, while a revision is made.
+        With `grid`, the same label is suggested for all. There may be none for now, while a revision is made. Each tab
+        of a person has its own, and one that was loaded anew goes on with those that it had under the name `was`.
         """
-        if self._preparing:
+        if self._unprepared is not None:
             return []
         with self.lock:
-            labels = self._standing.labels
-            chosen = self._desk.choose_alike(by, n, labels) if grid else self._desk.choose(by, n)
+            if was:
+                self._assignments.move(by, was, tab)
+            labels = self.monitor.labels
+            if grid:
+                chosen = self._assignments.choose_alike(by, tab, n, labels)
+            else:
+                chosen = self._assignments.choose(by, tab, n)
         return [self._show(question, labels, second) for question, second in chosen]
 
-    def answer(self, by: str, answers: Iterable[Said]) -> Ticket:
-        """Take in answers; what comes back says which are on disk, which were refused and why, and the state after it.
+    def answer(self, by: str, answers: Sequence[AnswerIn]) -> AnswersOut:
+        """Take in answers; what comes back says which are on disk, which were refused and why, and the status after it.
 
-        Answers of several people that come in at the same time are written down together.
+        Answers of several people that come in at the same time are written down together, by whoever gets the lock
+        first: waiting for the disk once is enough.
         """
-        ticket = self._intake.hand_in(by, answers)
+        submission = _Submission(by, answers)
+        self._submitted.append(submission)
         with self.lock:
-            if not ticket.done:
-                tickets = self._intake.work_off()
-                state = self._standing.state()
-                for other in tickets:
-                    other.state = state
-        if ticket.error is not None:
-            raise ticket.error
-        if ticket.accepted:
+            if submission.status is None:
+                self._take_submitted()
+        if submission.error is not None or submission.status is None:
+            raise submission.error or RuntimeError("the answers were not dealt with")
+        if submission.accepted:
             self._tell_listeners()
-        return ticket
+        return AnswersOut(accepted=submission.accepted, refused=submission.refused, state=submission.status)
 
-    def release(self, by: str, questions: Iterable[int]) -> None:
+    def release(self, by: str, questions: Iterable[int], *, tab: str = "") -> None:
         """Give questions back."""
         with self.lock:
-            self._leases.give_back(questions, by)
+            self._assignments.release(questions, by, tab)
 
-    def undo(self, by: str) -> tuple[Undoable, Asked | None]:
+    def undo(self, by: str, *, tab: str = "") -> tuple[UndoStep, QuestionOut | None]:
         """Take back what somebody did last; return what that was, and the question, which is theirs again."""
         with self.lock:
             who: str | None = by
             try:
-                undone = undoable(self._campaign, who)
+                undone = undo_step(self._book, who)
             except QuestionError:
                 if self.team:
                     raise
                 who = None  # answers of the same person, in the terminal
-                undone = undoable(self._campaign, who)
+                undone = undo_step(self._book, who)
             self._campaign.undo(by=who)
-            question = None
+            question, second = None, undone.kind == "opinion"
             if undone.kind in ("answer", "skip", "opinion") and undone.question is not None:
-                question = find_question(self._campaign, undone.question)
-                self._desk.note(question.id)
-                self._leases.take(question.id, by, second=undone.kind == "opinion")
-            labels = self._standing.labels
+                question = self._campaign.question(undone.question)
+                self._assignments.heard.append(question.id)
+                self._assignments.catch_up()
+                self._assignments.lease(question.id, by, tab, second=second)
+            labels = self.monitor.labels
         self._changed()
-        shown = None if question is None else self._show(question, labels, undone.kind == "opinion")
-        return undone, shown
+        return undone, None if question is None else self._show(question, labels, second)
 
-    def relabel(self, by: str, row: int, label: Label) -> None:
-        """Say what a row is."""
+    def relabel(self, by: str, row: int, label: Label) -> CampaignStatus:
+        """Say what a row is; this and what else changes something returns the status after it."""
         with self.lock:
             self._campaign.relabel(row, self._typed(label), by=by)
-        self._changed()
+        return self._changed()
 
-    def flag(self, by: str, row: int, comment: str) -> None:
+    def settle(self, by: str, row: int, label: Label) -> CampaignStatus:
+        """Say what a row is that people differ about: labels and certificate rest on that from then on."""
+        with self.lock:
+            if not any(found.row == row for found in differing(self._book)):
+                raise QuestionError(f"nobody differs about row {row}: relabel it if its label is wrong")
+            return self.relabel(by, row, label)
+
+    def flag(self, by: str, row: int, comment: str) -> CampaignStatus:
         """Mark a row for later."""
         with self.lock:
             self._campaign.flag(row, comment, by=by)
-        self._changed()
+        return self._changed()
 
-    def change_classes(self, by: str, action: str, label: Label, to: Label | None = None) -> None:
+    def change_classes(self, by: str, action: str, label: Label, to: Label | None = None) -> CampaignStatus:
         """Add a class, rename it, or merge it into another."""
+        if (to is None) != (action == "add"):
+            raise ParameterError("a class that is renamed or merged needs the name `to`, one that is added has none")
         with self.lock:
             label = self._typed(label)
-            if action == "add" or to is None:
+            if to is None:
                 self._campaign.add_class(label, by=by)
             elif action == "rename":
                 self._campaign.rename_class(label, self._typed(to), by=by)
             else:
                 self._campaign.merge_class(label, self._typed(to), by=by)
-        self._changed()
+        return self._changed()
 
-    def aim(self, target: float | None, budget: int | None) -> None:
+    def aim(self, target: float | None, budget: int | None) -> CampaignStatus:
         """Change when to stop."""
         with self.lock:
-            self.stored.aim(target=target, budget=budget)
-        self._changed()
+            self.stored.set_target(target=target, budget=budget)
+        return self._changed()
 
-    def flags(self) -> list[Flag]:
+    def flags(self) -> list[Flagged]:
         """Return what was marked for later."""
         with self.lock:
-            return flags(self._campaign)
-
-    # -------------------------------------------------------------------------------------------- looking at it
+            return flags(self._book)
 
     def prepare(self) -> None:
         """Choose the first questions, which takes a while where there are many rows; there are none until then."""
         with self.lock:
             if self._campaign.open_questions or self._campaign.n_asked:
                 return
-            self._unprepared = {**self._standing.state(), "revising": True}
-            self._preparing = True
+            self._unprepared = replace(self.monitor.status(), revising=True)
             try:
                 self._campaign.ask(1, wait=False)
             finally:
-                self._preparing = False
+                self._unprepared = None
         self._tell_listeners()
 
-    def warm_up(self) -> None:
-        """Make what the first revision will need while people answer the first questions; needs no lock."""
-        method = self._campaign.method
-        if isinstance(method, Revising):
-            method.warm_up()
-
-    def state(self) -> dict[str, Any]:
-        """Say where the campaign stands, ready for JSON."""
-        if self._preparing:
-            return self._unprepared
-        with self.lock:
-            return self._standing.state()
+    def status(self) -> CampaignStatus:
+        """Return the status of the campaign."""
+        return self._unprepared or self.monitor.status()
 
     def refresh(self) -> bool:
         """Bring up to date what is made beside the answering, if it is time; whether anything has changed."""
         with self.lock:
             if not self._campaign.open_questions:  # a revision may be ready
                 self._campaign.ask(1, wait=False)
-            labels = self._standing.label_if_due()
-        if labels is not None:
-            _ = labels.counts  # made while others go on
-        with self.lock:
-            if labels is not None:
-                self._standing.take_up(labels)
-            changed = self._standing.has_news()
+        changed = self.monitor.refresh()
         if changed:
             self._tell_listeners()
         return changed
 
-    @property
-    def labels(self) -> Labels | None:
-        """The labels of all rows as they were a moment ago, None before the first answer."""
-        return self._standing.labels
-
-    @property
-    def notes(self) -> Notes:
-        """What the page remembers: points of the chart, and what was foretold."""
-        return self._standing.notes
-
-    @property
-    def foretold(self) -> Mapping[int, Label]:
-        """What the labels said about each question before it was answered."""
-        return self._standing.foretold
-
-    def history(self) -> list[dict[str, Any]]:
-        """Return what was certain after how many answers."""
-        with self.lock:
-            return self._standing.history
-
-    def leaves(self) -> list[dict[str, Any]]:
-        """Return the leaves, the largest first."""
-        labels = self._present()
-        return [] if labels is None else labels.leaves
-
-    def leaf_rows(self, leaf: int, offset: int, limit: int) -> list[dict[str, Any]]:
-        """Return rows of a leaf with their labels, those in doubt first."""
-        labels = self._present()
-        rows = () if labels is None else labels.rows(leaf, offset, limit)
-        return [self._labelled(self.view.show(int(row)), labels) for row in rows]
-
-    def row(self, row: int) -> dict[str, Any]:
-        """Return all there is to see of a row."""
-        return self._labelled(self.view.show(row, LONGEST_ALONE), self._present())
-
-    def _present(self) -> Labels | None:
-        """Return the labels of all rows as of now, or a little older where there are very many."""
-        with self.lock:
-            return self._standing.present()
-
-    def _labelled(self, shown: ShownRow, labels: Labels | None) -> dict[str, Any]:
-        row = shown.row
-        with self.lock:
-            known, source = self._campaign.answer(row), label_source(self._campaign, row)
-        label = known if known is not None or labels is None else labels.label(row)
-        probability = None if labels is None else labels.probability(row)
-        return {
-            **_plain(shown),
-            "label": label,
-            "source": source,
-            "probability": 1.0 if known is not None else probability,
-        }
-
     def listen(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Have something called whenever the state has changed; return what ends that."""
+        """Have something called whenever the status has changed; return what ends that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    # ------------------------------------------------------------------------------------------------- inside
-
-    def _changed(self) -> None:
-        """Something else happened than an answer: let all of the state show it at once."""
-        self._standing.forget()
+    def _changed(self) -> CampaignStatus:
+        """Something else happened than an answer: let all of the status show it at once, and return it."""
+        self.monitor.forget()
         self._tell_listeners()
+        return self.status()
 
     def _tell_listeners(self) -> None:
         for listener in tuple(self._listeners):
             listener()
 
-    def _take(self, by: str, said: Said) -> Callable[[], None]:
-        """Hand one answer to the campaign; whoever comes too late has given an opinion, so that nothing is lost."""
+    def _take_submitted(self) -> None:
+        """Take in all answers that were submitted, in their order, as many at once as do not depend on each other."""
+        done: list[_Submission] = []
+        batch: list[tuple[_Submission, AnswerIn]] = []
+        any_new = False  # whether there may be another class now
+        while self._submitted:
+            submission = self._submitted.popleft()
+            done.append(submission)
+            for answer in submission.answers:
+                new = answer.label is not None and self._book.codes.get(answer.label) is None
+                if new or any(answer.question == other.question for _, other in batch):
+                    self._write(batch)  # what comes next may depend on it
+                    batch = []
+                batch.append((submission, answer))
+                if new:
+                    self._write(batch)
+                    batch, any_new = [], True
+        self._write(batch)
+        if any_new:
+            self.monitor.forget()
+        status = self.monitor.status(closely=any_new)
+        for submission in done:
+            submission.status = status
+
+    def _write(self, batch: Sequence[tuple[_Submission, AnswerIn]]) -> None:
+        """Take in answers that have nothing to do with each other, all at once."""
+        taken = []
+        try:
+            with self._campaign.together():
+                for submission, answer in batch:
+                    try:
+                        taken.append((submission, answer, *self._take(submission.by, answer)))
+                    except (QuestionError, LabelError) as error:
+                        submission.refused.append(Refused(question=answer.question, message=str(error)))
+        except BelaError as error:  # the disk is full, say: none of them is taken in
+            for submission, _ in batch:
+                submission.error = error
+            return
+        for submission, answer, question, before in taken:
+            submission.accepted.append(question.id)
+            if answer.label is None and not answer.wrong:
+                self.monitor.skipped(submission.by)
+            elif submission.by not in before:
+                self.monitor.answered(question, submission.by, first=not before)
+            self._assignments.heard.append(question.id)
+
+    def _take(self, by: str, answer: AnswerIn) -> tuple[Question, Who]:
+        """Hand one answer to the campaign; whoever comes too late has given an opinion, so that nothing is lost.
+
+        Return the question, and who had answered it before.
+        """
         campaign = self._campaign
-        question = find_question(campaign, said.question)
-        before = answered_by(campaign, question.id)
-        if said.label is None:
-            if not (said.second or before):
-                holder = self._leases.holder(question.id)
+        question = campaign.question(answer.question)
+        before = tuple(self._book.said[question.id]) if question.row in self._book.answered else ()
+        if answer.wrong:
+            self._reject(by, answer, before)
+        elif answer.label is None:
+            if not (answer.second or before):
+                holder = self._assignments.holder(question.id)
                 if holder not in (None, by):
                     raise QuestionError(f"question {question.id} is with {holder} now: there is no need to skip it")
                 campaign.skip(question.id, by=by)
+        elif not before or before[0] in (by, None) or not self.team:
+            campaign.tell(question.id, self._typed(answer.label), by=by)  # the same again, or an error, if answered
         else:
-            label = self._typed(said.label)
-            if not before or before[0] in (by, None) or not self.team:
-                campaign.tell(question.id, label, by=by)  # the same again, or an error, if it is answered
-            else:
-                campaign.opine(question.id, label, by=by)
-        return partial(self._took, by, said, question, before)
+            campaign.opine(question.id, self._typed(answer.label), by=by)
+        return question, before
 
-    def _took(self, by: str, said: Said, question: Question, before: tuple[str | None, ...]) -> None:
-        """Take note of an answer that is on disk."""
-        if said.label is None:
-            self._people.skipped(by)
-        else:
-            if not before:
-                self._standing.foretold_by_labels(question)
-            if by not in before:
-                self._people.answered(by, self._now())
-            self._desk.note(question.id)
-        if not is_waiting(self._campaign, question.id):
-            self._leases.end(question.id)
+    def _reject(self, by: str, answer: AnswerIn, before: Who) -> None:
+        """Say that the label under audit is wrong; an opinion on somebody's answer has to say what is right."""
+        if self.stored.settings.prediction is None:
+            raise QuestionError("no labels are under audit here: say what the row is instead")
+        if answer.label is not None:
+            raise QuestionError("a label that is given says already that the other is wrong: leave out one of them")
+        if before:
+            who = before[0] or "somebody"
+            raise QuestionError(f"question {answer.question} is answered by {who}: say what is right")
+        self._campaign.reject(answer.question, by=by)
 
     def _typed(self, label: Label) -> Label:
         """Return a label that was typed as one of the type that the others have."""
-        classes = self._campaign.classes
-        if not isinstance(label, str) or not classes or isinstance(classes[0], str):
+        if not isinstance(label, str) or self._book.codes.get(label) is not None:
             return label
-        if isinstance(classes[0], bool):
-            named = {"true": True, "false": False}
-            if label.lower() in named:
-                return named[label.lower()]
-        elif label.removeprefix("-").isdecimal() and len(label) < 19:
-            return int(label)
-        return label
+        return label_from_text(label, self._campaign.classes)
 
-    def _show(self, question: Question, labels: Labels | None, second: bool) -> Asked:
-        shown = self.view.show(question.row)
-        if labels is None or second:  # an opinion that knows the answer is none
-            return Asked(id=question.id, shown=shown, presumed=None, probability=None, second=second)
-        presumed, probability = labels.label(question.row), labels.probability(question.row)
-        return Asked(id=question.id, shown=shown, presumed=presumed, probability=probability, second=False)
-
-
-def _plain(shown: ShownRow) -> dict[str, Any]:
-    return {"row": shown.row, "name": shown.name, "record": dict(shown.record), "images": list(shown.images)}
+    def _show(self, question: Question, labels: Labels | None, second: bool) -> QuestionOut:
+        suggested, probability = None, None
+        if self.stored.settings.prediction is not None:
+            with self.lock:
+                suggested = audited_label(self._campaign, question.row)
+        elif labels is not None and not second:  # an opinion that knows the answer is none
+            suggested, probability = labels.label(question.row), labels.probability(question.row)
+        shown = asdict(self.view.show(question.row))
+        return QuestionOut(**shown, id=question.id, suggested=suggested, probability=probability, second=second)

@@ -146,13 +146,13 @@ new MutationObserver((changes) => {
 """
 
 
-class Desk:
+class Visitor:
     """Somebody at a page: what they see and what they press."""
 
     def __init__(self, page, truth: list[str]) -> None:
         self.page, self.truth = page, truth
 
-    def open(self, url: str) -> "Desk":
+    def open(self, url: str) -> "Visitor":
         """Open the page and wait for the first row."""
         self.page.goto(url)
         self.wait("() => document.querySelector('.stage .record, .tile .record, .reached')")
@@ -201,12 +201,14 @@ class Desk:
 
 
 @pytest.fixture
-def desk(browser, truth) -> Iterator[Callable[..., Desk]]:
+def visit(browser, truth) -> Iterator[Callable[..., Visitor]]:
     """Open pages, each in a browser of its own; at the end none may have complained."""
     opened = []
     complaints: list[str] = []
 
-    def seat(url: str, name: str = "", *, beside: Desk | None = None, alarmed: bool = True, **options: object) -> Desk:
+    def come(
+        url: str, name: str = "", *, beside: Visitor | None = None, alarmed: bool = True, **options: object
+    ) -> Visitor:
         context = beside.page.context if beside else browser.new_context(**({"viewport": DESKTOP} | options))
         if not beside:
             opened.append(context)
@@ -217,9 +219,9 @@ def desk(browser, truth) -> Iterator[Callable[..., Desk]]:
         if alarmed:
             page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        return Desk(page, truth).open(url)
+        return Visitor(page, truth).open(url)
 
-    yield seat
+    yield come
     for context in opened:
         for page in context.pages:
             page.goto("about:blank")  # so that its rows go back to the others

@@ -3,9 +3,9 @@
 import pytest
 
 
-def test_a_key_answers_and_shows_the_next_row(desk, team):
+def test_a_key_answers_and_shows_the_next_row(visit, team):
     """One key is one answer, and the next row is there at once."""
-    ada = desk(team.url, "Ada")
+    ada = visit(team.url, "Ada")
     rows = [ada.answer() for _ in range(12)]
     ada.settle()
     assert len(set(rows)) == 12
@@ -16,22 +16,22 @@ def test_a_key_answers_and_shows_the_next_row(desk, team):
     assert len(times) == 12
 
 
-def test_space_skips(desk, team):
+def test_space_skips(visit, team):
     """A skipped row is not asked again, and counts as skipped."""
     skipped = team.get("state")["skipped"]
-    desk_ = desk(team.url, "Bo")
-    row = desk_.row
-    desk_.press(" ")
-    desk_.settle()
+    bo = visit(team.url, "Bo")
+    row = bo.row
+    bo.press(" ")
+    bo.settle()
     assert team.get("state")["skipped"] == skipped + 1
-    assert row not in [desk_.answer() for _ in range(3)]
+    assert row not in [bo.answer() for _ in range(3)]
 
 
 @pytest.mark.parametrize("key", ["Backspace", "Control+z"])
-def test_undo_brings_the_row_back(desk, team, key):
+def test_undo_brings_the_row_back(visit, team, key):
     """Undo takes back the last answer, then the one before; the rows are shown again."""
     name = f"Cleo {key}"
-    cleo = desk(team.url, name)
+    cleo = visit(team.url, name)
     rows = [cleo.answer() for _ in range(3)]
     cleo.settle()
     for n, row in ((2, rows[2]), (1, rows[1])):
@@ -43,9 +43,9 @@ def test_undo_brings_the_row_back(desk, team, key):
     assert team.answers_of(name, 2) == 2
 
 
-def test_reload_shows_the_same_row(desk, team):
+def test_reload_shows_the_same_row(visit, team):
     """A reload in mid-question shows the question again, and nothing is answered twice."""
-    dan = desk(team.url, "Dan")
+    dan = visit(team.url, "Dan")
     dan.answer()
     row = dan.row
     dan.settle()
@@ -58,9 +58,9 @@ def test_reload_shows_the_same_row(desk, team):
     assert team.answers_of("Dan", 2) == 2
 
 
-def test_leaving_and_coming_back_keeps_the_row(desk, team):
+def test_leaving_and_coming_back_keeps_the_row(visit, team):
     """The Back button and other pages lose nothing."""
-    eve = desk(team.url, "Eve")
+    eve = visit(team.url, "Eve")
     row = eve.row
     eve.page.click("nav >> text=Export")
     eve.page.get_by_role("heading", name="Export and report").wait_for()
@@ -69,9 +69,9 @@ def test_leaving_and_coming_back_keeps_the_row(desk, team):
     eve.answer()
 
 
-def test_two_people_never_see_the_same_row(desk, team):
+def test_two_people_never_see_the_same_row(visit, team):
     """Rows that one person has are not given to another."""
-    fay, gus = desk(team.url, "Fay"), desk(team.url, "Gus")
+    fay, gus = visit(team.url, "Fay"), visit(team.url, "Gus")
     seen = [one.answer() for _ in range(4) for one in (fay, gus)]
     assert len(set(seen)) == 8
     fay.settle()
@@ -80,19 +80,19 @@ def test_two_people_never_see_the_same_row(desk, team):
     assert team.answers_of("Gus", 4) == 4
 
 
-def test_two_tabs_of_one_person_never_show_the_same_row(desk, team):
+def test_two_tabs_of_one_person_never_show_the_same_row(visit, team):
     """Tabs share their rows out; nothing is answered twice."""
-    first = desk(team.url, "Hal")
-    second = desk(team.url, "Hal", beside=first)
+    first = visit(team.url, "Hal")
+    second = visit(team.url, "Hal", beside=first)
     seen = [tab.answer() for _ in range(3) for tab in (first, second)]
     assert len(set(seen)) == 6
     first.settle()
     assert team.answers_of("Hal", 6) == 6
 
 
-def test_answers_wait_while_there_is_no_connection(desk, team):
+def test_answers_wait_while_there_is_no_connection(visit, team):
     """Without a connection answering goes on, the page says so, and everything arrives later, even after a reload."""
-    ida = desk(team.url, "Ida", alarmed=False)
+    ida = visit(team.url, "Ida", alarmed=False)
     context = ida.page.context
     context.set_offline(True)
     for _ in range(4):
@@ -105,9 +105,9 @@ def test_answers_wait_while_there_is_no_connection(desk, team):
     assert team.answers_of("Ida", 4) == 4
 
 
-def test_answers_survive_a_page_that_is_closed_without_a_connection(desk, team):
+def test_answers_survive_a_page_that_is_closed_without_a_connection(visit, team):
     """What was not sent is sent when the page is opened again."""
-    jan = desk(team.url, "Jan", alarmed=False)
+    jan = visit(team.url, "Jan", alarmed=False)
     jan.page.context.route("**/api/answers", lambda route: route.abort())
     for _ in range(3):
         jan.answer()
@@ -120,9 +120,9 @@ def test_answers_survive_a_page_that_is_closed_without_a_connection(desk, team):
     assert team.answers_of("Jan", 3) == 3
 
 
-def test_undo_without_a_connection(desk, team):
+def test_undo_without_a_connection(visit, team):
     """An answer that has not arrived is taken back in the browser; what is answered then is what counts."""
-    kim = desk(team.url, "Kim", alarmed=False)
+    kim = visit(team.url, "Kim", alarmed=False)
     context = kim.page.context
     context.route("**/api/answers", lambda route: route.abort())
     row = kim.row
@@ -136,18 +136,18 @@ def test_undo_without_a_connection(desk, team):
     assert team.answers_of("Kim", 1) == 1
 
 
-def test_grid_confirms_many_and_undo_takes_all_back(desk, team):
+def test_grid_confirms_many_and_undo_takes_all_back(visit, team):
     """Exceptions get their own labels, Enter confirms the rest, and one undo takes the whole grid back."""
-    lea = desk(team.url, "Lea")
+    lea = visit(team.url, "Lea")
     lea.page.keyboard.press("g")
     lea.page.locator(".tile").first.wait_for()
     lea.wait("() => /Are these all/.test(document.querySelector('.grid-line').textContent)")
-    presumed = lea.page.text_content(".grid-line strong")
+    suggested = lea.page.text_content(".grid-line strong")
     names = lea.page.eval_on_selector_all(".tile", "(tiles) => tiles.map((tile) => tile.getAttribute('aria-label'))")
     rows = [int(name.split(":")[0].removeprefix("Row ")) for name in names]
     lea.page.keyboard.press("ArrowRight")
     for at, row in enumerate(rows):
-        if lea.truth[row] != presumed:
+        if lea.truth[row] != suggested:
             lea.page.keyboard.press(lea.truth[row])
         if at + 1 < len(rows):
             lea.page.keyboard.press("ArrowRight")
@@ -163,12 +163,12 @@ def test_grid_confirms_many_and_undo_takes_all_back(desk, team):
     assert lea.page.locator(".tile").count() == len(rows)
 
 
-def test_grid_without_what_is_presumed(desk, team):
-    """With the presumed label hidden nothing is confirmed until every row has a label."""
-    mia = desk(team.url, "Mia")
+def test_grid_without_what_is_suggested(visit, team):
+    """With the suggested label hidden nothing is confirmed until every row has a label."""
+    mia = visit(team.url, "Mia")
     mia.page.keyboard.press("g")
     mia.page.locator(".tile").first.wait_for()
-    mia.page.get_by_label("Show what is presumed").uncheck()
+    mia.page.get_by_label("Show what is suggested").uncheck()
     mia.wait("() => document.querySelector('.confirm').disabled")
     mia.page.keyboard.press("Enter")
     assert team.answers_of("Mia", 0) == 0
@@ -176,9 +176,9 @@ def test_grid_without_what_is_presumed(desk, team):
     mia.wait("() => !document.querySelector('.confirm').disabled")
 
 
-def test_flag_with_a_comment(desk, team):
+def test_flag_with_a_comment(visit, team):
     """F puts a row aside with a comment, and undo takes that back."""
-    nia = desk(team.url, "Nia")
+    nia = visit(team.url, "Nia")
     row = nia.row
     nia.page.keyboard.press("f")
     nia.page.keyboard.type("cut off <b>at the top</b>")
@@ -193,9 +193,9 @@ def test_flag_with_a_comment(desk, team):
     assert nia.row == row
 
 
-def test_keys_can_be_changed_and_are_remembered(desk, team):
+def test_keys_can_be_changed_and_are_remembered(visit, team):
     """A key that was chosen works, also after a reload; whoever had it gets the old one."""
-    ola = desk(team.url, "Ola")
+    ola = visit(team.url, "Ola")
     ola.page.keyboard.press("h")
     ola.page.get_by_role("button", name="Skip this row: Space").click()
     ola.page.keyboard.press("x")
@@ -209,9 +209,9 @@ def test_keys_can_be_changed_and_are_remembered(desk, team):
     assert team.answers_of("Ola", 0) == 0
 
 
-def test_held_key_answers_once(desk, team):
+def test_held_key_answers_once(visit, team):
     """A key that is held down is one answer."""
-    pia = desk(team.url, "Pia")
+    pia = visit(team.url, "Pia")
     pia.page.keyboard.down("3")
     pia.page.keyboard.down("3")
     pia.page.keyboard.down("3")
@@ -221,9 +221,9 @@ def test_held_key_answers_once(desk, team):
     pia.press("Backspace")
 
 
-def test_phone(desk, team):
+def test_phone(visit, team):
     """On a phone nothing is wider than the screen, and a touch answers."""
-    quin = desk(
+    quin = visit(
         team.url, "Quin", viewport={"width": 390, "height": 844}, device_scale_factor=2, is_mobile=True, has_touch=True
     )
     assert quin.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -3,10 +3,10 @@
 import csv
 
 
-def test_whole_campaign_by_keyboard(desk, serve, tmp_path):
+def test_whole_campaign_by_keyboard(visit, serve, tmp_path):
     """From a first class that has no name yet to a file of labels of which as many are right as was promised."""
     server = serve("whole", target=0.9)
-    ada = desk(server.url)
+    ada = visit(server.url)
     known: set[str] = set()
     while (row := ada.row_or_end) is not None:
         label = ada.truth[row]
@@ -32,3 +32,7 @@ def test_whole_campaign_by_keyboard(desk, serve, tmp_path):
         labels = [line["label"] for line in csv.DictReader(lines)]
     right = sum(label == true for label, true in zip(labels, ada.truth, strict=True))
     assert right >= state["lower"] * len(labels)
+    ada.page.get_by_label("Target, per cent").fill("97")
+    ada.page.get_by_role("button", name="Change").press("Enter")
+    ada.page.get_by_text("The target is 97").wait_for()
+    assert server.get("state")["target"] == 0.97

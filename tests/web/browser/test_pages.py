@@ -13,10 +13,10 @@ def axe() -> str:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(desk, team, scheme):
+def test_axe_finds_nothing_serious(visit, team, scheme):
     """Every page can be used by those who cannot see it, or see little."""
     checks = axe()
-    somebody = desk(team.url, "Rae", color_scheme=scheme, reduced_motion="reduce")
+    somebody = visit(team.url, "Rae", color_scheme=scheme, reduced_motion="reduce")
     somebody.page.evaluate(checks)
     serious = {}
     for page, ready in READY.items():
@@ -26,16 +26,16 @@ def test_axe_finds_nothing_serious(desk, team, scheme):
         options = {"resultTypes": ["violations"]}
         if scheme == "dark":
             options["runOnly"] = ["color-contrast"]  # the rest is the same in the dark
-        found = somebody.page.evaluate("(options) => axe.run({ exclude: ['.js-plotly-plot'] }, options)", options)
+        found = somebody.page.evaluate("(options) => axe.run(document, options)", options)
         for violation in found["violations"]:
             if violation["impact"] in ("serious", "critical"):
                 serious[page, violation["id"]] = [node["html"][:200] for node in violation["nodes"]][:3]
     assert serious == {}
 
 
-def test_leaf_opens_as_a_gallery_and_labels_are_fixed_there(desk, team):
+def test_leaf_opens_as_a_gallery_and_labels_are_fixed_there(visit, team):
     """A leaf's rows are shown with their labels; another label is kept, and undo takes it back."""
-    sue = desk(team.url, "Sue")
+    sue = visit(team.url, "Sue")
     sue.page.click("nav >> text=Leaves")
     sue.page.locator(".treemap svg").first.wait_for()
     sue.page.locator("tbody a").first.click()
@@ -54,9 +54,9 @@ def test_leaf_opens_as_a_gallery_and_labels_are_fixed_there(desk, team):
     assert team.get(f"rows/{row}")["source"] == "inferred"
 
 
-def test_classes_are_added_renamed_and_merged(desk, team):
+def test_classes_are_added_renamed_and_merged(visit, team):
     """Changes of the classes are there for everybody, and their keys go with them."""
-    tom = desk(team.url, "Tom")
+    tom = visit(team.url, "Tom")
     tom.page.click("nav >> text=Classes")
     tom.page.get_by_role("button", name="New class").click()
     tom.page.keyboard.type("smudge <i>")
@@ -74,9 +74,9 @@ def test_classes_are_added_renamed_and_merged(desk, team):
     assert {one["label"] for one in team.get("classes")["classes"]} == {str(digit) for digit in range(10)}
 
 
-def test_guidelines_are_written_and_shown_as_text_and_nothing_else(desk, team):
+def test_guidelines_are_written_and_shown_as_text_and_nothing_else(visit, team):
     """Markdown is shown; whatever looks like HTML stays text, and no script runs."""
-    una = desk(team.url, "Una")
+    una = visit(team.url, "Una")
     una.page.click("#guidelines")
     una.page.get_by_role("button", name="Edit").click()
     una.page.fill("textarea", "# Sevens\n\nA **crossed** one is a 7. <img src=x onerror=alert(1)>")
@@ -87,9 +87,9 @@ def test_guidelines_are_written_and_shown_as_text_and_nothing_else(desk, team):
     assert "onerror" in una.page.locator("dialog .markdown").text_content()
 
 
-def test_people_who_differ_settle_it(desk, team):
+def test_people_who_differ_settle_it(visit, team):
     """Two people who see a row differently are shown, and what somebody says then is what counts."""
-    vic = desk(team.url, "Vic")
+    vic = visit(team.url, "Vic")
     question = int(vic.page.evaluate("sessionStorage.getItem('bela.shown')"))
     row = vic.answer()
     vic.settle()
@@ -108,9 +108,9 @@ def test_people_who_differ_settle_it(desk, team):
     assert team.get(f"rows/{row}")["label"] == vic.truth[row]
 
 
-def test_dark_is_remembered(desk, team):
+def test_dark_is_remembered(visit, team):
     """A page that was made dark is dark the next time."""
-    wim = desk(team.url, "Wim", color_scheme="light")
+    wim = visit(team.url, "Wim", color_scheme="light")
     light = wim.page.evaluate("getComputedStyle(document.body).backgroundColor")
     wim.page.click("#theme")
     dark = wim.page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -119,8 +119,54 @@ def test_dark_is_remembered(desk, team):
     assert wim.page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
 
-def test_explanation_in_plain_words(desk, team):
+def test_explanation_in_plain_words(visit, team):
     """The number is explained where it stands."""
-    xan = desk(team.url, "Xan")
+    xan = visit(team.url, "Xan")
     xan.page.get_by_role("button", name="What does this mean?").click()
     xan.page.get_by_text("what you would have answered yourself").wait_for()
+
+
+def test_chart_can_be_read_off_by_pointer_and_keyboard(visit, team):
+    """The chart says in words what a point shows, and no number at its edge is cut off."""
+    yul = visit(team.url, "Yul")
+    for _ in range(2):
+        yul.answer()
+    chart = yul.page.locator(".chart.drawn")
+    chart.locator("svg").wait_for()
+    inside = """(chart) => {
+        const frame = chart.getBoundingClientRect();
+        return [...chart.querySelectorAll("text")].every((text) => {
+            const box = text.getBoundingClientRect();
+            return box.left >= frame.left && box.right <= frame.right && box.top >= frame.top;
+        });
+    }"""
+    assert "100" in chart.text_content()
+    assert chart.evaluate(inside)
+    assert chart.locator(".readout").is_hidden()
+    chart.focus()
+    last = chart.get_attribute("aria-valuetext")
+    yul.page.keyboard.press("ArrowLeft")
+    before = chart.get_attribute("aria-valuetext")
+    assert "certain" in before
+    assert before != last
+    chart.locator(".readout", has_text="certain").wait_for()
+    yul.page.locator("h1").click()
+    chart.locator(".readout").wait_for(state="hidden")
+    chart.hover()
+    chart.locator(".readout", has_text="answers").wait_for()
+
+
+def test_map_of_leaves_shows_one_label_alone(visit, team):
+    """A click on a label's name shows its leaves alone, the next all again; a leaf opens as a gallery."""
+    zoe = visit(team.url, "Zoe")
+    zoe.page.click("nav >> text=Leaves")
+    heads = zoe.page.locator(".treemap .label-head")
+    heads.first.wait_for()
+    n = heads.count()
+    assert n > 1
+    heads.first.click()
+    assert heads.count() == 1
+    heads.first.click()
+    assert heads.count() == n
+    zoe.page.locator(".treemap .leaf").first.click()
+    zoe.page.locator(".tile img").first.wait_for()

@@ -21,9 +21,9 @@ def texts(serve, tmp_path_factory):
     return serve("texts", data=path, id_column="id", classes=["<b>one</b>", "two"])
 
 
-def test_texts_are_texts(desk, texts):
+def test_texts_are_texts(visit, texts):
     """Nothing in the data becomes HTML; right-to-left texts run from right to left; long ones scroll within."""
-    ada = desk(texts.url)
+    ada = visit(texts.url)
     seen = set()
     while len(seen) < 2:
         stage = ada.page.locator(".stage")
@@ -47,10 +47,10 @@ def test_texts_are_texts(desk, texts):
     assert texts.get("state")["answers"] == 1
 
 
-def test_grid_of_texts_is_accessible(desk, texts):
+def test_grid_of_texts_is_accessible(visit, texts):
     """Tiles of texts hold nothing that could be reached inside a button."""
     axe = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python is not installed")
-    bo = desk(texts.url)
+    bo = visit(texts.url)
     bo.page.keyboard.press("g")
     bo.page.locator(".tile .prose").first.wait_for()
     bo.page.evaluate(axe.AXE_FILE_PATH.read_text(encoding="utf-8"))

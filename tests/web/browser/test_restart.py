@@ -1,10 +1,10 @@
 """A server that is killed and started again while somebody answers."""
 
 
-def test_kill_and_restart_lose_nothing(desk, serve):
+def test_kill_and_restart_lose_nothing(visit, serve):
     """Answers given before, while and after the server is gone are all there, each once."""
     server = serve("killed", answered=20, classes=[str(digit) for digit in range(10)])
-    ada = desk(server.url, alarmed=False)
+    ada = visit(server.url, alarmed=False)
     rows = [ada.answer() for _ in range(3)]
     server.kill()
     rows += [ada.answer() for _ in range(3)]

@@ -6,9 +6,9 @@ import { Grid } from "./grid.js";
 import { online, state } from "./live.js";
 import { keep, recall } from "./memory.js";
 import { Palette } from "./palette.js";
-import { addClass, session, switchGrid, undo } from "./session.js";
+import { WRONG, addClass, session, switchGrid, undo } from "./session.js";
 import { Single } from "./single.js";
-import { inPlaceOfRows, stopped } from "./standing.js";
+import { inPlaceOfRows, stopped } from "./outcome.js";
 
 let frame = null;
 
@@ -31,11 +31,11 @@ class Answering {
     this.place = h("div.place");
     this.last = h("p.last");
     this.tools = h("div.tools-row");
-    this.standing = h("div.standing");
+    this.outcome = h("div.outcome");
     this.node = h(
       "div.answering",
       h("div.answer-head", this.title, this.#switches()),
-      this.standing,
+      this.outcome,
       this.place,
       h("div.answer-foot", this.palette.node, h("div.under", this.tools, this.last)),
     );
@@ -73,7 +73,7 @@ class Answering {
     this.node.classList.toggle("idle", !ready);
     this.node.dataset.ahead = session.feed.items.length;
     this.place.hidden = !ready;
-    inPlaceOfRows(this.standing, { ready, more: this.mode.ready, empty: session.feed.empty });
+    inPlaceOfRows(this.outcome, { ready, more: this.mode.ready, empty: session.feed.empty });
     this.#drawTools();
   }
 
@@ -89,7 +89,9 @@ class Answering {
   }
 
   #act(action, event) {
-    const deeds = {
+    const actions = {
+      right: () => this.ready && this.mode.confirm(event),
+      wrong: () => this.ready && this.mode.reject(event),
       skip: () => this.ready && this.mode.skip(event),
       undo: () => this.#undo(),
       flag: () => this.ready && this.mode.flag(),
@@ -98,8 +100,8 @@ class Answering {
       find: () => this.palette.find(),
       blind: () => this.#setBlind(!session.blind),
     };
-    deeds[action]?.();
-    return action in deeds;
+    actions[action]?.();
+    return action in actions;
   }
 
   #undo() {
@@ -130,16 +132,20 @@ class Answering {
     this.draw();
   }
 
-  /** Alone, a row is shown without what is presumed: nobody is led. A grid is all about what is presumed. */
+  /** Alone, a row is shown without what is suggested: nobody is led. Grids and audits are all about what is said. */
   #loadBlind() {
-    session.blind = recall(`blind.${session.grid ? "grid" : "single"}`, !session.grid);
+    session.blind = recall(`blind.${this.#way}`, this.#way === "single");
     this.blindBox.checked = !session.blind;
+  }
+
+  get #way() {
+    return session.grid ? "grid" : state.value.audit ? "audit" : "single";
   }
 
   #setBlind(blind) {
     session.blind = blind;
     this.blindBox.checked = !blind;
-    keep(`blind.${session.grid ? "grid" : "single"}`, blind);
+    keep(`blind.${this.#way}`, blind);
     this.mode.forget();
     this.draw();
   }
@@ -160,7 +166,7 @@ class Answering {
     this.blindBox = h("input", { type: "checkbox", onchange: () => this.#setBlind(!this.blindBox.checked) });
     return h(
       "div.switches",
-      h("label.check", this.blindBox, h("span", h("span.wordy", "Show what is "), "presumed")),
+      h("label.check", this.blindBox, h("span", h("span.wordy", "Show what is "), state.value.audit ? "to be judged" : "suggested")),
       h("div.segments", { role: "group", "aria-label": "Way of answering" }, this.oneButton, this.gridButton),
     );
   }
@@ -201,6 +207,8 @@ class Answering {
           ? `Last: ${last.n} rows of a grid`
           : last.label === null
             ? `Last: row ${last.question.name} skipped`
+            : last.label === WRONG
+              ? `Last: the label of row ${last.question.name} is wrong`
             : [`Last: row ${last.question.name} is `, h("strong", { dir: "auto" }, labelText(last.label))],
     );
   }

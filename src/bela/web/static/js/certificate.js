@@ -2,8 +2,8 @@
 
 import { drawHistory } from "./history.js";
 import { fill, h, icon } from "./dom.js";
-import { certainly, explain } from "./explain.js";
-import { count, duration, percent, percentFloor, percentShort, plural } from "./format.js";
+import { explain } from "./explain.js";
+import { count, duration, percent, percentCeil, percentFloor, percentShort, plural } from "./format.js";
 import { state } from "./live.js";
 import { pace } from "./session.js";
 
@@ -13,6 +13,7 @@ let parts = null;
 export function mountCertificate(root) {
   const body = { id: "certificate-body" };
   parts = {
+    title: h("h2"),
     number: h("p.big"),
     sentence: h("p.sentence"),
     fill: h("div.bar-fill"),
@@ -21,13 +22,18 @@ export function mountCertificate(root) {
     markText: h("span.bar-target"),
     bar: h("div.bar", {
       role: "meter",
-      "aria-label": "Share of labels that is certainly right",
+      "aria-label": "Share of labels that is right, at least",
       "aria-valuemin": "0",
       "aria-valuemax": "100",
     }),
     facts: h("dl.facts"),
     busy: h("p.busy", { role: "status" }),
-    chart: h("div.chart", { role: "img", "aria-label": "Chart of the certified share by number of answers" }),
+    chart: h("div.chart", {
+      role: "slider", // the arrow keys go along it
+      tabindex: "0",
+      "aria-label": "Chart of the share by number of answers",
+      "aria-valuemin": "1",
+    }),
   };
   parts.bar.append(parts.expected, parts.fill, parts.mark);
   const more = h(
@@ -46,7 +52,7 @@ export function mountCertificate(root) {
   );
   fill(
     root,
-    h("div.certificate-head", h("h2", "What is certain"), parts.number, more),
+    h("div.certificate-head", parts.title, parts.number, more),
     h("div.bar-frame", parts.bar, parts.markText),
     h(
       "div.certificate-body",
@@ -57,7 +63,7 @@ export function mountCertificate(root) {
       parts.chart,
       h(
         "p.legend",
-        h("span.key-certain", "certain"),
+        h("span.key-certain", "at least"),
         h("span.key-expected", "expected"),
         h("span.key-target", "target"),
       ),
@@ -68,10 +74,11 @@ export function mountCertificate(root) {
 }
 
 function draw(news) {
-  const { lower, target, expected, kind, stop_reason: reason } = news;
+  const { lower, target, expected, word, stop_reason: reason } = news;
   const started = lower > 0;
   parts.number.textContent = started ? `≥ ${percentFloor(lower)}` : "Nothing yet";
-  parts.sentence.textContent = certainly(news);
+  parts.title.textContent = `What is ${word}`;
+  parts.sentence.textContent = news.claim;
   parts.fill.style.width = `${lower * 100}%`;
   parts.expected.style.width = `${(expected ?? 0) * 100}%`;
   parts.mark.hidden = target === null;
@@ -88,15 +95,15 @@ function draw(news) {
   );
   parts.busy.textContent = news.revising ? "Labelling all rows anew…" : "";
   parts.busy.classList.toggle("on", Boolean(news.revising));
-  fill(parts.facts, facts(news, kind));
+  fill(parts.facts, facts(news));
   drawHistory(parts.chart, news);
 }
 
 function facts(news) {
-  const { answers, training, bounds, skipped, given, forecast, expected, budget, stop_reason: reason } = news;
+  const { answers, training, bounds, skipped, given, forecast, expected, budget, audit, stop_reason: reason } = news;
   const rows = [];
   if (expected !== null && expected !== undefined && answers) rows.push(["Right, as expected", percent(expected)]);
-  rows.push(["Answers", count(answers), `${count(training)} chosen, ${count(bounds)} random`]);
+  rows.push(["Answers", count(answers), audit ? null : `${count(training)} chosen, ${count(bounds)} random`]);
   if (reason) rows.push(["Still needed", reason === "target" ? "none" : "—"]);
   else if (forecast) {
     const range = forecast.high > forecast.low ? `between ${count(forecast.low)} and ${count(forecast.high)}` : null;
@@ -106,8 +113,11 @@ function facts(news) {
       const each = `at ${seconds.toFixed(seconds < 10 ? 1 : 0)} s an answer`;
       rows.push(["Time left", duration(forecast.answers * seconds), each]);
     }
-  } else rows.push(["Still needed", "not known yet"]);
-  if (budget !== null && budget !== undefined) rows.push(["At most", plural(budget, "answer")]);
+  } else if (!audit) rows.push(["Still needed", "not known yet"]);
+  if (budget !== null && budget !== undefined) rows.push(["Budget", plural(budget, "answer")]);
+  if (audit) rows.push(["At most", percentCeil(audit.upper), "of the labels are right"]);
+  if (audit) rows.push(["Mistakes found", count(audit.n_mistakes)]);
+  if (audit?.n_mistakes) rows.push(["Once corrected", `≥ ${percentFloor(audit.corrected)}`]);
   if (skipped) rows.push(["Skipped", count(skipped)]);
   if (given) rows.push(["Known from the data", count(given)]);
   return rows.map(([name, value, note]) => h("div", h("dt", name), h("dd", value, note ? h("span.note", note) : null)));

@@ -7,7 +7,6 @@ import { count, labelKey, labelText } from "./format.js";
 import { state } from "./live.js";
 import { ask, askText, complain, toast } from "./notes.js";
 import { findClass } from "./palette.js";
-import { onTheme } from "./plotly.js";
 import { addClass, changeClasses, labels } from "./session.js";
 import { shareBar, table } from "./table.js";
 
@@ -23,7 +22,7 @@ export function mountClasses(root) {
   const frame = h(
     "section.card",
     h("div.card-head", h("h2", "Taken for another"), roles),
-    h("p.help", "What the labelling foretold, against what was answered."),
+    h("p.help", "What the labelling predicted, against what was answered."),
     h("div.heat-row", heat, words),
   );
   fill(
@@ -61,7 +60,7 @@ export function mountClasses(root) {
     );
     const pairs = sum(found.confusions.filter((confusion) => role === "all" || confusion.role === role));
     frame.hidden = !found.confusions.length;
-    drawHeat(heat, pairs).catch(() => (heat.hidden = true));
+    drawHeat(heat, pairs);
     fill(words, confusionList(pairs));
   };
   async function load() {
@@ -99,14 +98,7 @@ export function mountClasses(root) {
     if (now !== seen) load();
     seen = now;
   });
-  const untheme = onTheme(redraw);
-  return {
-    leave: () => {
-      unwatch();
-      untheme();
-      window.Plotly?.purge(heat);
-    },
-  };
+  return { leave: unwatch };
 }
 
 function classTable(classes, load) {

@@ -43,15 +43,19 @@ function nodes(children) {
     .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
 }
 
+/** Make a part of a drawing: `s("text.tick", { x: 3, y: 4 }, "100 %")`. */
+export function s(spec, attributes = {}, ...children) {
+  const [tag, ...classes] = spec.split(".");
+  const node = document.createElementNS(SVG, tag);
+  if (classes.length) node.classList.add(...classes);
+  set(node, attributes);
+  node.append(...nodes(children));
+  return node;
+}
+
 /** One of the signs of icons.svg, hidden from screen readers: the text beside it says the same. */
 export function icon(name) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("class", "icon");
-  svg.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `/static/icons.svg#${name}`);
-  svg.append(use);
-  return svg;
+  return s("svg.icon", { "aria-hidden": "true" }, s("use", { href: `/static/icons.svg#${name}` }));
 }
 
 /** A key as it is printed on a keyboard. */

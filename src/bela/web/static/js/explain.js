@@ -1,17 +1,9 @@
 /** What the number means, in plain words. */
 
 import { h } from "./dom.js";
-import { count, percent, percentFloor, percentShort, plural } from "./format.js";
+import { count, percent, plural } from "./format.js";
 import { state } from "./live.js";
 import { ask } from "./notes.js";
-
-/** The certificate in one sentence. */
-export function certainly({ lower, confidence, n_rows: rows, kind }) {
-  if (lower <= 0) return "The first answers teach the labelling. The number comes when it can be trusted.";
-  const share = `${percentFloor(lower)} of all ${count(rows)} labels are right`;
-  if (kind !== "anytime") return `The published bound says that ${share}. It is no guarantee.`;
-  return `At least ${share} (${percentShort(confidence)} sure).`;
-}
 
 /** Open the explanation. */
 export function explain() {
@@ -24,28 +16,25 @@ export function explain() {
   );
 }
 
-function whatItIs({ n_rows: rows }) {
+function whatItIs({ n_rows: rows, audit }) {
+  if (audit) {
+    return `Somebody or something has given each of the ${count(rows)} rows a label, which is under audit here. Rows are
+      drawn at random and judged, until the target is certified or refuted.`;
+  }
   return `If you stopped now, each of the ${count(rows)} rows would have a label: your answer where you gave one, and
     else the label of the rows that it resembles.`;
 }
 
-function whatIsSure({ kind, lower, confidence }) {
-  if (kind !== "anytime") {
-    return `The number is the bound that was published with this method. It is seldom wrong, but nobody has proved it for
-      questions that are chosen one after another.`;
-  }
-  return [
-    `With ${percentShort(confidence)} confidence, at least `,
-    h("strong", percentFloor(lower)),
-    ` of these labels are what you would have answered yourself. This holds at every moment, so you may stop whenever
-      the number is good enough for you.`,
-  ];
+function whatIsSure({ claim, worth, audit }) {
+  if (audit) return [h("strong", claim), ` ${audit.details.join(" ")} ${worth}`];
+  return [h("strong", claim), ` Right means: what you would have answered yourself. ${worth}`];
 }
 
-function whatItRestsOn({ training, bounds }) {
+function whatItRestsOn({ training, bounds, audit }) {
+  if (audit) return null;
   return `Whenever all rows are labelled anew, the labels are checked only by answers to rows that are drawn at random
     afterwards, so they cannot have been learned by heart. Up to now ${plural(bounds, "row")} were drawn at random, and
-    ${plural(training, "row")} chosen because they teach the most. What is presumed on the page plays no part in the
+    ${plural(training, "row")} chosen because they teach the most. What is suggested on the page plays no part in the
     number.`;
 }
 

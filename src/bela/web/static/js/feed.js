@@ -1,7 +1,7 @@
 /** The rows to ask about: leased from the server ahead of time, with their pictures loaded. */
 
 import { beacon, imageUrl, post } from "./api.js";
-import { state, takeIn } from "./live.js";
+import { state } from "./live.js";
 
 const MOST = 100; // rows that the server gives at once
 const RETRY = 700;
@@ -38,7 +38,6 @@ export class Feed {
     this.fetching = false;
     // Where rows have run out, whatever happens in the campaign may bring new ones.
     state.watch(() => this.empty && this.fill(true));
-    tabs.onclash = (ids) => this.#drop(new Set(ids));
     for (const event of ["keydown", "pointerdown"]) {
       window.addEventListener(event, () => this.#stir(), { passive: true, capture: true });
     }
@@ -69,7 +68,6 @@ export class Feed {
     ids.forEach((id) => this.#done.delete(id));
     questions.forEach(loadPictures);
     this.#items = [...questions, ...this.#items.filter(({ id }) => !ids.has(id))];
-    this.tabs.tell();
     this.changed();
   }
 
@@ -85,11 +83,10 @@ export class Feed {
     this.grid = grid;
     this.#items = [];
     this.empty = false;
-    this.tabs.tell();
     this.changed();
     await this.#filling?.catch(() => {});
     this.#items = [];
-    if (given.length) await post("/api/release", { by: this.by, questions: given }).catch(() => {});
+    if (given.length) await post("/api/release", this.#release(given)).catch(() => {});
     return this.fill();
   }
 
@@ -119,16 +116,14 @@ export class Feed {
     // A grid is chosen to go with what somebody has already: first the rows just confirmed have to be off the table.
     if (this.grid) await this.outbox.settle();
     const before = new Set(this.ids);
-    const elsewhere = this.tabs.heldElsewhere;
-    // The server counts what is on its way and what other tabs have among what this person holds already.
-    const n = Math.min(MOST, this.ahead() + 1 + this.outbox.length + elsewhere.size);
-    const grid = this.grid;
-    const { questions, lease_seconds: seconds, state: news } = await post("/api/lease", { by: this.by, n, grid });
-    takeIn(news);
+    // The server counts what is on its way among what this tab holds already.
+    const n = Math.min(MOST, this.ahead() + 1 + this.outbox.length);
+    const { grid, by, tabs } = this;
+    const { questions, lease_seconds: seconds } = await post("/api/lease", { by, tab: tabs.id, was: tabs.was, n, grid });
+    tabs.was = "";
     if (grid !== this.grid) return;
-    const theirs = this.tabs.heldElsewhere;
     const fresh = questions.filter(
-      ({ id }) => !before.has(id) && !this.#done.has(id) && !theirs.has(id) && !this.ids.includes(id),
+      ({ id }) => !before.has(id) && !this.#done.has(id) && !this.ids.includes(id),
     );
     fresh.forEach(loadPictures);
     // A row that was not given again is somebody else's by now; the first is on the screen and may stay.
@@ -137,7 +132,6 @@ export class Feed {
     this.#items = [...this.#items.filter(({ id }, at) => at === 0 || !lost(id)), ...fresh];
     this.empty = this.#items.length === 0;
     this.#renewEvery(seconds / 3);
-    this.tabs.tell();
     this.changed();
     if (this.empty) this.#later();
   }
@@ -146,7 +140,6 @@ export class Feed {
     this.#items = this.#items.filter(({ id }) => !ids.has(id));
     this.fill();
     this.changed();
-    this.tabs.tell();
   }
 
   #later() {
@@ -163,6 +156,10 @@ export class Feed {
     }, seconds * 1000);
   }
 
+  #release(questions) {
+    return { by: this.by, tab: this.tabs.id, questions };
+  }
+
   #stir() {
     const slept = Date.now() - this.#active > IDLE;
     this.#active = Date.now();
@@ -170,7 +167,7 @@ export class Feed {
   }
 
   #leave() {
-    if (this.#items.length) beacon("/api/release", { by: this.by, questions: this.ids });
+    if (this.#items.length) beacon("/api/release", this.#release(this.ids));
     this.tabs.leave();
   }
 }

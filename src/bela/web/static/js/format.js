@@ -17,10 +17,17 @@ export function percent(share, digits = 1) {
   return `${(share * 100).toFixed(digits)}${NBSP}%`;
 }
 
-/** A lower bound in per cent, rounded to what it still promises. */
-export function percentFloor(share, digits = 1) {
+/** A lower bound in per cent, rounded to what it still promises: as the server writes it. */
+export function percentFloor(share) {
+  const digits = share >= 0.99 ? 2 : 1;
   const scale = 10 ** digits;
   return `${(Math.floor(share * 100 * scale + 1e-7) / scale).toFixed(digits)}${NBSP}%`;
+}
+
+/** An upper bound in per cent, rounded to what it still promises. */
+export function percentCeil(share) {
+  const scale = share >= 0.99 ? 100 : 10;
+  return `${(Math.ceil(share * 100 * scale - 1e-7) / scale).toFixed(share >= 0.99 ? 2 : 1)}${NBSP}%`;
 }
 
 /** A share in per cent with no more digits than it needs, for settings such as a target. */

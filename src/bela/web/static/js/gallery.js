@@ -135,7 +135,7 @@ class Gallery {
     if (event.key.startsWith("Arrow")) return this.#move(event.key);
     if (!meaning || event.repeat) return false;
     if (meaning.label !== undefined) return (this.choose(meaning.label), true);
-    const deeds = {
+    const actions = {
       undo: () => undo(),
       flag: () => this.#rows[this.#at] && flag(this.#rows[this.#at]),
       add: () => this.#add(),
@@ -144,8 +144,8 @@ class Gallery {
         if (label !== null) this.choose(label);
       },
     };
-    deeds[meaning.action]?.();
-    return meaning.action in deeds;
+    actions[meaning.action]?.();
+    return meaning.action in actions;
   }
 
   #move(key) {

@@ -1,18 +1,18 @@
-/** Many rows of one presumed label at once: mark the exceptions, confirm the rest with one key. */
+/** Many rows of one suggested label at once: mark the exceptions, confirm the rest with one key. */
 
 import { afterPaint, announce, fill, h, icon } from "./dom.js";
 import { count, labelKey, labelText, plural } from "./format.js";
 import { state } from "./live.js";
 import { toast } from "./notes.js";
 import { showRecord } from "./record.js";
-import { answer, flag, gridSize, offerUndo, session, shown } from "./session.js";
+import { WRONG, answer, flag, gridSize, offerUndo, session, shown } from "./session.js";
 
 const SKIP = Symbol("skip");
-const GUESS = 0.5; // mean probability below which a presumed label is not worth showing
+const GUESS = 0.5; // mean probability below which a suggested label is not worth showing
 
 export class Grid {
   #group = []; // questions on the screen
-  #given = new Map(); // question id -> label or SKIP
+  #given = new Map(); // question id -> label, SKIP or WRONG
   #order = []; // ids in the order in which they were marked, for undo
   #at = -1;
   #tiles = [];
@@ -32,16 +32,16 @@ export class Grid {
   }
 
   get title() {
-    return "Rows that look alike";
+    return state.value.audit ? "Rows with the same label" : "Rows that look alike";
   }
 
   get focused() {
     return this.#group[this.#at] ?? null;
   }
 
-  /** The label that all are presumed to have; null where it is hidden, or no better than a guess. */
-  get presumed() {
-    const label = this.#group[0]?.presumed;
+  /** The label that all are suggested to have; null where it is hidden, or no better than a guess. */
+  get suggested() {
+    const label = this.#group[0]?.suggested;
     const sure = this.#group.reduce((sum, { probability }) => sum + (probability ?? 1), 0) / this.#group.length;
     return session.blind || label === undefined || sure < GUESS ? null : label;
   }
@@ -64,8 +64,8 @@ export class Grid {
 
   #begin() {
     const items = session.feed.items;
-    const key = items.length ? labelKey(items[0].presumed) : "";
-    this.#group = items.filter(({ presumed }) => labelKey(presumed) === key).slice(0, gridSize());
+    const key = items.length ? labelKey(items[0].suggested) : "";
+    this.#group = items.filter(({ suggested }) => labelKey(suggested) === key).slice(0, gridSize());
     // Marks of rows that are still here, and of rows that an undo brought back, stay.
     this.#order = this.#order.filter((id) => this.#group.some((question) => question.id === id));
     this.#at = -1;
@@ -88,7 +88,7 @@ export class Grid {
   }
 
   #labelOf({ id }) {
-    return this.#given.has(id) ? this.#given.get(id) : this.presumed;
+    return this.#given.has(id) ? this.#given.get(id) : this.suggested;
   }
 
   #drawTile(at) {
@@ -99,7 +99,7 @@ export class Grid {
     tile.classList.toggle("exception", marked && label !== SKIP);
     tile.classList.toggle("skipped", label === SKIP);
     tile.classList.toggle("selected", at === this.#at);
-    const text = label === SKIP ? "skipped" : label === null ? "no label yet" : labelText(label);
+    const text = label === SKIP ? "skipped" : label === WRONG ? "wrong" : label === null ? "no label yet" : labelText(label);
     fill(tile.querySelector(".tile-label"), text);
     tile.setAttribute("aria-label", `Row ${question.name}: ${text}${marked ? ", chosen" : ""}`);
   }
@@ -111,11 +111,11 @@ export class Grid {
     const marked = this.#group.filter(({ id }) => this.#given.has(id)).length;
     fill(
       this.line,
-      this.presumed === null
+      this.suggested === null
         ? ["Give each of these rows its label; a class chosen with none selected goes to all that have none."]
         : [
             "Are these all ",
-            h("strong", { dir: "auto" }, labelText(this.presumed)),
+            h("strong", { dir: "auto" }, labelText(this.suggested)),
             "? Select the exceptions and give each its label.",
           ],
     );
@@ -124,7 +124,7 @@ export class Grid {
       icon("check"),
       open
         ? `${count(open)} without a label`
-        : marked && this.presumed !== null
+        : marked && this.suggested !== null
           ? `Confirm ${count(n)}, ${plural(marked, "exception")}`
           : `Confirm all ${count(n)}`,
       h("kbd", "Enter"),
@@ -141,13 +141,13 @@ export class Grid {
       this.#tiles[at].tabIndex = 0;
       if (document.activeElement !== this.#tiles[at]) this.#tiles[at].focus();
       const label = this.#labelOf(this.#group[at]);
-      this.palette.mark(label === SKIP ? null : label);
+      this.palette.mark(label === SKIP || label === WRONG ? null : label);
     } else this.palette.mark(null);
   }
 
   #mark(at, label) {
     const { id } = this.#group[at];
-    if (label !== SKIP && labelKey(label) === labelKey(this.presumed)) this.#given.delete(id);
+    if (label !== SKIP && labelKey(label) === labelKey(this.suggested)) this.#given.delete(id);
     else this.#given.set(id, label);
     this.#order = [...this.#order.filter((one) => one !== id), id];
     this.#drawTile(at);
@@ -156,7 +156,7 @@ export class Grid {
   choose(label) {
     if (!this.#group.length || this.tiles.classList.contains("over")) return;
     if (this.#at >= 0) this.#mark(this.#at, label);
-    else if (this.presumed === null) {
+    else if (this.suggested === null) {
       this.#group.forEach((question, at) => this.#labelOf(question) === null && this.#mark(at, label));
     } else {
       toast("Select a row first, with a click or an arrow key.", { stays: 2500 });
@@ -169,12 +169,21 @@ export class Grid {
   }
 
   skip() {
+    this.#toggle(SKIP);
+  }
+
+  /** Say that the label of the selected row is wrong, and not what is right. */
+  reject() {
+    if (state.value.audit) this.#toggle(WRONG);
+  }
+
+  #toggle(what) {
     if (this.#at < 0 || this.tiles.classList.contains("over")) return;
     const { id } = this.#group[this.#at];
     this.#order = this.#order.filter((one) => one !== id);
-    if (this.#given.get(id) === SKIP) this.#given.delete(id);
+    if (this.#given.get(id) === what) this.#given.delete(id);
     else {
-      this.#given.set(id, SKIP);
+      this.#given.set(id, what);
       this.#order.push(id);
     }
     this.#drawTile(this.#at);

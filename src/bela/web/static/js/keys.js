@@ -3,15 +3,17 @@
 import { labelKey, labelText } from "./format.js";
 import { keep, recall } from "./memory.js";
 
-/** Everything a key can do besides giving a class. `fixed` keys work whatever else is chosen. */
-export const ACTIONS = [
+/** Everything a key can do besides giving a class. `fixed` keys work whatever else is chosen; some are for audits. */
+const ACTIONS = [
+  { name: "right", text: "The label is right", key: "y", fixed: ["Enter"], audit: true },
+  { name: "wrong", text: "The label is wrong", key: "n", audit: true },
   { name: "skip", text: "Skip this row", key: " " },
   { name: "undo", text: "Undo", key: "Backspace", fixed: ["Ctrl+Z"] },
   { name: "flag", text: "Flag this row with a comment", key: "f" },
   { name: "grid", text: "Switch between one row and the grid", key: "g" },
   { name: "add", text: "New class", key: "+" },
   { name: "find", text: "Find a class by its name", key: "/" },
-  { name: "blind", text: "Show or hide what is presumed", key: "" },
+  { name: "blind", text: "Show or hide what is suggested", key: "" },
   { name: "guidelines", text: "Guidelines", key: "" },
   { name: "keys", text: "Show the keys", key: "h", fixed: ["?"] },
 ];
@@ -41,9 +43,11 @@ export class Keys {
   #actions;
   #classes; // label key -> keyboard key, in the order in which they were given out
 
-  constructor(scope) {
+  constructor(scope, { audit = false } = {}) {
     this.scope = scope;
-    this.#actions = { ...Object.fromEntries(ACTIONS.map(({ name, key }) => [name, key])), ...recall("keys", {}) };
+    this.actions = ACTIONS.filter((action) => audit || !action.audit);
+    const kept = recall("keys", {});
+    this.#actions = Object.fromEntries(this.actions.map(({ name, key }) => [name, kept[name] ?? key]));
     this.#classes = new Map(recall(`classkeys.${scope}`, []));
     this.changed = () => {};
   }
@@ -91,7 +95,7 @@ export class Keys {
       // Caps Lock makes no difference, unless both letters are in use.
       const label = labels.find((one) => this.ofClass(one) === key && key);
       if (label !== undefined) return { label };
-      const action = ACTIONS.find(({ name }) => this.#actions[name] === key && key);
+      const action = this.actions.find(({ name }) => this.#actions[name] === key && key);
       if (action) return { action: action.name };
     }
     return null;
@@ -116,14 +120,14 @@ export class Keys {
 
   /** Go back to the keys that everybody begins with. */
   reset(labels) {
-    this.#actions = Object.fromEntries(ACTIONS.map(({ name, key }) => [name, key]));
+    this.#actions = Object.fromEntries(this.actions.map(({ name, key }) => [name, key]));
     this.#classes = new Map();
     this.learn(labels);
     this.#save();
   }
 
   #save() {
-    keep("keys", this.#actions);
+    keep("keys", { ...recall("keys", {}), ...this.#actions });
     keep(`classkeys.${this.scope}`, [...this.#classes]);
     this.changed();
   }

@@ -2,7 +2,6 @@
 
 import { fill, h, keycap, keyName } from "./dom.js";
 import { labelText } from "./format.js";
-import { ACTIONS } from "./keys.js";
 import { ask } from "./notes.js";
 import { labels, session } from "./session.js";
 
@@ -49,7 +48,7 @@ function draw(body) {
         h("h3", "Everything else"),
         h(
           "ul.plain.key-list",
-          ACTIONS.map(({ name, text, fixed }) => line(body, { action: name }, keys.ofAction(name), text, fixed)),
+          keys.actions.map(({ name, text, fixed }) => line(body, { action: name }, keys.ofAction(name), text, fixed)),
           FIXED.map((row) =>
             h(
               "li",

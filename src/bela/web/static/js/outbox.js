@@ -52,7 +52,7 @@ export class Outbox {
     this.#pump();
   }
 
-  /** Put answers on their way: `{by, question, row, label, second}`, label null to skip. */
+  /** Put answers on their way: `{by, question, row, label, second, wrong}`, label null to skip. */
   add(entries) {
     this.#entries.push(...entries.map((entry) => ({ ...entry, at: Date.now() })));
     this.#save();
@@ -123,7 +123,12 @@ export class Outbox {
 
   async #send(batch) {
     for (const entry of batch) entry.tried = true;
-    const answers = batch.map(({ question, label, second }) => ({ question, label, ...(second ? { second } : {}) }));
+    const answers = batch.map(({ question, label, second, wrong }) => ({
+      question,
+      label,
+      ...(second ? { second } : {}),
+      ...(wrong ? { wrong } : {}),
+    }));
     const { refused, state } = await post("/api/answers", { by: batch[0].by, answers });
     this.#drop(batch.length);
     takeIn(state);

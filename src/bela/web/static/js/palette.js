@@ -79,7 +79,7 @@ export class Palette {
     setTimeout(() => button.classList.remove("flash"), 260);
   }
 
-  /** Mark the class that is presumed or chosen. */
+  /** Mark the class that is suggested or chosen. */
   mark(label) {
     for (const [key, button] of this.#buttons) {
       const marked = label !== null && label !== undefined && key === labelKey(label);

@@ -1,30 +1,30 @@
 /** The page for taking the labels away: exports, the report, and when to stop. */
 
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { count, percentFloor, percentShort, plural } from "./format.js";
+import { percentFloor, percentShort, plural } from "./format.js";
 import { state, takeIn } from "./live.js";
 import { complain, toast } from "./notes.js";
 import { session } from "./session.js";
 
-const FORMATS = [
-  ["csv", "CSV", "Opens in any spreadsheet"],
-  ["parquet", "Parquet", "For pandas, polars and Spark"],
-  ["jsonl", "JSON lines", "One row a line"],
-  ["hf", "Hugging Face", "A dataset folder"],
-  ["label-studio", "Label Studio", "Answers as annotations, the rest as predictions"],
-  ["snorkel", "Label matrix", "For weak supervision, as Snorkel takes it"],
-];
-
 export function mountReport(root) {
-  const standing = h("section.card.summary");
+  const summary = h("section.card.summary");
   const made = h("p.made", { role: "status" });
+  const formats = h("div.formats");
+  get("/api/exports")
+    .then((known) =>
+      fill(
+        formats,
+        known.map((format) => exportButton(format, made)),
+      ),
+    )
+    .catch(complain);
   fill(
     root,
     h(
       "div.page",
       h("header.page-head", h("h1", { tabindex: "-1" }, "Export and report")),
-      standing,
+      summary,
       h(
         "section",
         h("h2", "Take the labels away"),
@@ -33,10 +33,7 @@ export function mountReport(root) {
           `The columns of your data in their order, with the label of each row, where it comes from and how sure it is.
             Beside it a certificate that can be checked.`,
         ),
-        h(
-          "div.formats",
-          FORMATS.map(([format, name, text]) => exportButton(format, name, text, made)),
-        ),
+        formats,
         made,
       ),
       h(
@@ -51,18 +48,18 @@ export function mountReport(root) {
       h("section", h("h2", "When to stop"), aimForm()),
     ),
   );
-  const unwatch = state.watch(({ lower, confidence, n_rows: rows, target, answers, stop_reason: reason }) =>
+  const unwatch = state.watch(({ lower, claim, target, answers, audit, stop_reason: reason }) =>
     fill(
-      standing,
-      h("p.big", lower > 0 ? `≥ ${percentFloor(lower)}` : "Nothing certain yet"),
-      h(
-        "p",
-        `of ${count(rows)} labels are right (${percentShort(confidence)} sure), after ${plural(answers, "answer")}.`,
-      ),
+      summary,
+      h("p.big", lower > 0 ? `≥ ${percentFloor(lower)}` : "Nothing yet"),
+      h("p", audit ? claim : `${claim} That took ${plural(answers, "answer")}.`),
+      audit && audit.details.map((line) => h("p", { dir: "auto" }, line)),
       h(
         "p.help",
         reason === "target"
           ? "The target is reached."
+          : reason === "refuted"
+            ? "The target is refuted."
           : target === null
             ? "There is no target: answer for as long as you like."
             : `The target is ${percentShort(target)}. You may export before it is reached.`,
@@ -72,17 +69,17 @@ export function mountReport(root) {
   return { leave: unwatch };
 }
 
-function exportButton(format, name, text, made) {
+function exportButton({ name, title, description }, made) {
   const button = h(
     "button.format",
     {
       type: "button",
       onclick: async () => {
         button.disabled = true;
-        made.textContent = `Writing ${name}…`;
+        made.textContent = `Writing ${title}…`;
         try {
           await session.outbox.settle();
-          const { name: file, url } = await post("/api/exports", { format }, { timeout: 600000 });
+          const { name: file, url } = await post("/api/exports", { format: name }, { timeout: 600000 });
           const link = h("a", { href: url, download: file }, file);
           fill(made, icon("check"), "Written: ", link);
           link.click();
@@ -95,7 +92,7 @@ function exportButton(format, name, text, made) {
       },
     },
     icon("download"),
-    h("span", h("strong", name), h("span.help", text)),
+    h("span", h("strong", title), h("span.help", description)),
   );
   return button;
 }
@@ -125,7 +122,7 @@ function aimForm() {
         target: share.value === "" ? null : Number(share.value) / 100,
         budget: most.value === "" ? null : Number(most.value),
       };
-      takeIn((await post("/api/aim", body))?.state);
+      takeIn(await post("/api/aim", body));
       toast("Changed.", { kind: "done" });
       session.feed.fill(true);
     } catch (error) {

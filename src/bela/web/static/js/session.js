@@ -5,7 +5,7 @@ import { announce } from "./dom.js";
 import { count, labelText, median } from "./format.js";
 import { Feed } from "./feed.js";
 import { Keys } from "./keys.js";
-import { Watched, refresh, state, takeIn } from "./live.js";
+import { Watched, state, takeIn } from "./live.js";
 import { keep, recall } from "./memory.js";
 import { askText, complain, toast } from "./notes.js";
 import { Outbox } from "./outbox.js";
@@ -16,10 +16,11 @@ const REMEMBERED = 40; // answers that the pace is taken from
 const ROWS_AHEAD = 7;
 
 export const waiting = new Watched(0); // answers that the server does not have yet
+export const WRONG = Symbol("wrong"); // in place of a label: the one under audit is wrong, whatever is right
 export const session = { by: "me", grid: false, scope: "", last: null };
 
 let undoing = false;
-let deeds = []; // how many answers each thing done here has given, so that a grid is taken back as a whole
+let steps = []; // how many answers each step has given, so that a grid is undone as a whole
 let closeOffer = () => {};
 let since = 0;
 const recent = new Map();
@@ -31,7 +32,7 @@ export async function begin(by) {
   session.scope = `${campaign}/${rows}`;
   session.grid = recall(`grid.${session.scope}`, false);
   session.pace = recall(`pace.${session.scope}.${by}`, []);
-  session.keys = new Keys(session.scope);
+  session.keys = new Keys(session.scope, { audit: Boolean(state.value.audit) });
   const tabs = new Tabs(session.scope);
   session.outbox = new Outbox(session.scope, tabs, { refused, changed: (n) => waiting.set(n) });
   session.feed = new Feed({
@@ -42,7 +43,7 @@ export async function begin(by) {
     ahead: () => (session.grid ? gridSize() - 1 : ROWS_AHEAD),
     changed: () => session.changed?.(),
   });
-  await tabs.meet(() => session.feed.ids);
+  await tabs.meet();
   session.outbox.adopt();
   setInterval(() => session.outbox.adopt(), 30000);
 }
@@ -64,15 +65,18 @@ export function shown() {
   since = performance.now();
 }
 
-/** Give answers: pairs of a question and a label, null to skip. They leave at once and are kept until they arrive. */
+/** Give answers: pairs of a question and a label, null to skip, or WRONG. They leave at once and are kept until they arrive. */
 export function answer(pairs) {
   if (!pairs.length) return;
   closeOffer();
   for (const [question] of pairs) remember(question);
   session.outbox.add(
-    pairs.map(([{ id, row, second }, label]) => ({ by: session.by, question: id, row, label, second })),
+    pairs.map(([{ id, row, second }, said]) => {
+      const wrong = said === WRONG;
+      return { by: session.by, question: id, row, label: wrong ? null : said, second, wrong };
+    }),
   );
-  deeds.push(pairs.length);
+  steps.push(pairs.length);
   notePace((performance.now() - since) / 1000 / pairs.length, pairs.length);
   const [question, label] = pairs.at(-1);
   session.last = pairs.length === 1 ? { question, label } : { n: pairs.length };
@@ -105,7 +109,7 @@ export async function undo() {
   const back = [];
   let other = null;
   try {
-    let n = deeds.at(-1) ?? 1;
+    let n = steps.at(-1) ?? 1;
     while (n-- > 0) {
       const entry = session.outbox.takeBack();
       if (entry) {
@@ -113,14 +117,14 @@ export async function undo() {
         continue;
       }
       await session.outbox.settle();
-      const { undone, question, state: news } = await post("/api/undo", { by: session.by });
+      const { undone, question, state: news } = await post("/api/undo", { by: session.by, tab: session.feed.tabs.id });
       takeIn(news);
       if (question) back.unshift(recent.get(question.id) ?? question);
       else other = undone;
     }
-    deeds.pop();
+    steps.pop();
   } catch (error) {
-    if (error.status === 409) deeds = [];
+    if (error.status === 409) steps = [];
     if (!back.length) complain(error);
   } finally {
     undoing = false;
@@ -160,7 +164,7 @@ export async function flag(question) {
   try {
     await session.outbox.settle();
     takeIn(await post("/api/flags", { by: session.by, row: question.row, comment }));
-    deeds.push(1);
+    steps.push(1);
     offerUndo(`Row ${question.name} is flagged.`);
   } catch (error) {
     complain(error);
@@ -180,9 +184,8 @@ export function settle(row, label) {
 async function decide(path, { row }, label, text) {
   try {
     await session.outbox.settle();
-    const answered = await post(path, { by: session.by, row, label });
-    takeIn(answered?.state ?? answered);
-    deeds.push(1);
+    takeIn(await post(path, { by: session.by, row, label }));
+    steps.push(1);
     offerUndo(text);
     return true;
   } catch (error) {
@@ -216,9 +219,7 @@ export async function addClass() {
 /** Add, rename or merge classes. */
 export async function changeClasses(body) {
   await session.outbox.settle();
-  const answered = await post("/api/classes", { by: session.by, ...body });
-  if (answered?.state) takeIn(answered.state);
-  else await refresh();
+  takeIn(await post("/api/classes", { by: session.by, ...body }));
 }
 
 /** Remember which way of answering somebody likes. */

@@ -1,10 +1,11 @@
 /** One row at a time, large. */
 
-import { afterPaint, announce, fill, h } from "./dom.js";
+import { afterPaint, announce, fill, h, icon, keycap } from "./dom.js";
 import { labelText, percent } from "./format.js";
 import { state } from "./live.js";
 import { describe, showRecord } from "./record.js";
-import { answer, flag, session, shown } from "./session.js";
+import { toast } from "./notes.js";
+import { WRONG, answer, flag, session, shown } from "./session.js";
 
 export class Single {
   #question = null;
@@ -13,8 +14,8 @@ export class Single {
   constructor(palette) {
     this.palette = palette;
     this.stage = h("div.stage", { tabindex: "0", role: "region", "aria-label": "The row" });
-    this.presumed = h("p.presumed");
-    this.node = h("div.single", this.stage, this.presumed);
+    this.suggested = h("p.suggested");
+    this.node = h("div.single", this.stage, this.suggested);
   }
 
   /** Rows at hand. */
@@ -38,7 +39,7 @@ export class Single {
       this.#question = null;
       return;
     }
-    this.#drawPresumed(question);
+    this.#drawSuggested(question);
     if (question === this.#question && this.stage.firstChild) return;
     this.#question = question;
     fill(this.stage, showRecord(question, state.value));
@@ -79,22 +80,67 @@ export class Single {
     return Boolean(by);
   }
 
-  confirm() {
-    return false;
+  /** Say that the label under audit is right, if there is one in sight. */
+  confirm(event) {
+    if (!this.#audited) return false;
+    if (!event.repeat) this.choose(this.#question.suggested, event);
+    return true;
+  }
+
+  /** Say that the label under audit is wrong, and not what is right. */
+  reject(event) {
+    if (!this.#audited) return;
+    if (this.#question.second) {
+      toast("Somebody has answered this row: give the label that you think is right.", { stays: 2500 });
+      return;
+    }
+    this.#began = event.timeStamp;
+    announce("Wrong. Next row.");
+    answer([[this.#question, WRONG]]);
+  }
+
+  get #audited() {
+    return Boolean(this.#question && state.value.audit && !session.blind);
   }
 
   takeBack() {
     return false;
   }
 
-  #drawPresumed({ presumed, probability, second }) {
-    const visible = !session.blind && presumed !== null && presumed !== undefined;
-    this.palette.mark(visible ? presumed : null);
+  #drawSuggested({ suggested, probability, second }) {
+    const visible = !session.blind && suggested !== null && suggested !== undefined;
+    this.palette.mark(visible ? suggested : null);
+    if (state.value.audit) {
+      this.#drawAudited(suggested, second, visible);
+      return;
+    }
     const sure = probability === null || probability === undefined ? "" : ` (${percent(probability, 0)} likely)`;
     fill(
-      this.presumed,
+      this.suggested,
       second ? h("span.tag", "A second opinion") : null,
-      visible ? ["Presumed: ", h("strong", { dir: "auto" }, labelText(presumed)), sure] : null,
+      visible ? ["Suggested: ", h("strong", { dir: "auto" }, labelText(suggested)), sure] : null,
+    );
+  }
+
+  /** Show the label under audit, and ask whether it is right. */
+  #drawAudited(label, second, visible) {
+    const now = JSON.stringify([label, second, visible, session.keys.ofAction("wrong")]);
+    if (this.suggested.dataset.drawn === now) return;
+    this.suggested.dataset.drawn = now;
+    const verdict = (name, text, sign, key, call) =>
+      h("button.verdict", { type: "button", dataset: { verdict: name }, onclick: call }, icon(sign), text, keycap(key));
+    fill(
+      this.suggested,
+      second ? h("span.tag", "A second opinion") : null,
+      visible
+        ? [
+            h("span", `${state.value.audit.column}: `, h("strong", { dir: "auto" }, labelText(label))),
+            verdict("right", "Right", "check", "Enter", (event) => this.confirm(event)),
+            second
+              ? null
+              : verdict("wrong", "Wrong", "warning", session.keys.ofAction("wrong"), (event) => this.reject(event)),
+          ]
+        : null,
     );
   }
 

@@ -1,30 +1,27 @@
-/** What the other tabs of this browser are doing, so that no two of them show the same row. */
+/** The tabs of this browser that are open: the server gives each its own rows, and one sends what another left behind. */
 
 const PATIENCE = 80; // milliseconds that other tabs have to answer in
+const KEPT = "bela.tab";
 
-/** The tabs of one person in one campaign, told apart by a name that each makes up. */
+/** This tab, and the others of one person in one campaign, told apart by a name that each makes up when it is loaded. */
 export class Tabs {
   #channel;
-  #others = new Map();
-  #held = () => [];
+  #others = new Set();
 
   constructor(scope) {
     this.id = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
+    // A tab that is loaded anew goes on with its rows. One that was duplicated has a copy of the name, but not the rows.
+    const reloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
+    this.was = reloaded ? (sessionStorage.getItem(KEPT) ?? "") : "";
+    sessionStorage.setItem(KEPT, this.id);
     this.#channel = new BroadcastChannel(`bela.${scope}`);
     this.#channel.onmessage = ({ data }) => this.#hear(data);
-    this.onclash = () => {};
   }
 
-  /** Find out who else is there. `held` returns the questions that this tab has. */
-  async meet(held) {
-    this.#held = held;
+  /** Find out who else is there. */
+  async meet() {
     this.#channel.postMessage({ kind: "hello", tab: this.id });
     await new Promise((done) => setTimeout(done, PATIENCE));
-  }
-
-  /** Tell the others what this tab has now. */
-  tell() {
-    this.#channel.postMessage({ kind: "held", tab: this.id, held: this.#held() });
   }
 
   /** Say goodbye when the page goes away. */
@@ -34,25 +31,12 @@ export class Tabs {
 
   /** The names of the other tabs that are open. */
   get others() {
-    return [...this.#others.keys()];
+    return [...this.#others];
   }
 
-  /** The questions that other tabs have. */
-  get heldElsewhere() {
-    return new Set([...this.#others.values()].flat());
-  }
-
-  #hear({ kind, tab, held }) {
+  #hear({ kind, tab }) {
     if (kind === "bye") this.#others.delete(tab);
-    else if (kind === "hello") {
-      this.#others.set(tab, []);
-      this.tell();
-    } else if (kind === "held") {
-      this.#others.set(tab, held);
-      // Both asked at the same moment: the older tab keeps the row.
-      const mine = new Set(this.#held());
-      const both = held.filter((id) => mine.has(id));
-      if (both.length && tab < this.id) this.onclash(both);
-    }
+    else this.#others.add(tab);
+    if (kind === "hello") this.#channel.postMessage({ kind: "here", tab: this.id });
   }
 }

@@ -5,10 +5,8 @@ import { fill, h } from "./dom.js";
 import { count, labelText, percent, percentFloor, plural } from "./format.js";
 import { mountGallery } from "./gallery.js";
 import { state } from "./live.js";
-import { CONFIG, colours, layout, onTheme, plotly } from "./plotly.js";
 import { shareBar, table } from "./table.js";
-
-const DRAWN = 400; // leaves in the map; smaller ones are summed up
+import { drawTreemap } from "./treemap.js";
 
 /** Put the page into an element; `leaf` opens one leaf. */
 export function mountTree(root, [leaf]) {
@@ -35,19 +33,20 @@ export function mountTree(root, [leaf]) {
       : "There are no leaves yet: they come with the first answers.";
     map.hidden = !leaves.length;
     fill(list, leaves.length ? leafTable(leaves) : null);
-    drawMap(map, leaves).catch(() => (map.hidden = true));
+    redraw();
+  };
+  const redraw = () => {
+    if (leaves.length) drawTreemap(map, leaves, (number) => (location.hash = `#/tree/${number}`));
   };
   const unwatch = state.watch(({ n_revisions: now }) => {
     if (now !== revision) load();
     revision = now;
   });
-  const redraw = () => drawMap(map, leaves).catch(() => {});
-  const untheme = onTheme(redraw);
+  window.addEventListener("resize", redraw);
   return {
     leave: () => {
       unwatch();
-      untheme();
-      window.Plotly?.purge(map);
+      window.removeEventListener("resize", redraw);
     },
   };
 }
@@ -80,81 +79,4 @@ function leafTable(leaves) {
     leaves,
     { caption: "Leaves", sort: "size" },
   );
-}
-
-/** Draw leaves within their labels, as large as they have rows and as dark as they are sure. */
-async function drawMap(node, leaves) {
-  if (!leaves.length) return;
-  const Plotly = await plotly();
-  if (!node.isConnected) return;
-  const c = colours();
-  const sorted = [...leaves].sort((a, b) => b.size - a.size);
-  const shown = sorted.slice(0, DRAWN);
-  const labels = [...new Map(sorted.map(({ label }) => [JSON.stringify(label), label])).entries()];
-  const rest = sorted.slice(DRAWN).reduce((sum, { size }) => sum + size, 0);
-  const shade = shades(c);
-  const data = [
-    {
-      type: "treemap",
-      branchvalues: "remainder",
-      ids: [...labels.map(([key]) => `label ${key}`), ...shown.map(({ leaf }) => `leaf ${leaf}`)],
-      labels: [...labels.map(([, label]) => labelText(label)), ...shown.map(({ label }) => labelText(label))].map(
-        escape,
-      ),
-      parents: [...labels.map(() => ""), ...shown.map(({ label }) => `label ${JSON.stringify(label)}`)],
-      values: [...labels.map(() => 0), ...shown.map(({ size }) => size)],
-      customdata: [
-        ...labels.map(() => ""),
-        ...shown.map(({ size, known, probability: p }) =>
-          [plural(size, "row"), `${count(known)} answered`, `${percent(p)} right, as expected`].join("<br>"),
-        ),
-      ],
-      texttemplate: [...labels.map(() => "<b>%{label}</b>"), ...shown.map(({ size }) => count(size))],
-      textposition: "middle center",
-      textfont: {
-        size: 13,
-        color: [...labels.map(() => c.ink), ...shown.map((leaf) => shade(leaf).ink)],
-      },
-      hovertemplate: "<b>%{label}</b><br>%{customdata}<extra></extra>",
-      marker: {
-        colors: [...labels.map(() => c.bg), ...shown.map((leaf) => shade(leaf).paper)],
-        line: { width: 0 },
-        pad: { t: 24, l: 0, r: 6, b: 6 },
-        cornerradius: 5,
-      },
-      tiling: { pad: 2 },
-      pathbar: { visible: false },
-      root: { color: c.bg },
-    },
-  ];
-  const uniformtext = { minsize: 11, mode: "hide" };
-  await Plotly.react(node, data, layout({ height: 440, margin: { l: 0, r: 0, t: 0, b: 0 }, uniformtext }), CONFIG);
-  node.removeAllListeners?.("plotly_treemapclick");
-  node.on("plotly_treemapclick", ({ points }) => {
-    const [kind, leaf] = String(points[0].id).split(" ");
-    if (kind === "leaf") location.hash = `#/tree/${leaf}`;
-    return kind !== "leaf"; // a label may be zoomed into
-  });
-  if (rest)
-    node.setAttribute("aria-label", `Map of the ${DRAWN} largest leaves; ${plural(rest, "row")} are in smaller ones.`);
-}
-
-/** The colours of a leaf: the surer its labels, the darker; most are nearly sure, so small doubts are made to show. */
-function shades(c) {
-  const numbers = (colour) =>
-    colour
-      .match(/[\d.]+/g)
-      .slice(0, 3)
-      .map(Number);
-  const [pale, full] = [numbers(c["accent-soft"]), numbers(c.accent)];
-  return ({ probability, lower }) => {
-    const sure = Math.max(0, ((probability ?? lower ?? 0) - 0.5) * 2) ** 6;
-    const paper = `rgb(${pale.map((from, at) => Math.round(from + (full[at] - from) * sure)).join(",")})`;
-    return { paper, ink: sure > 0.5 ? c["on-accent"] : c.ink };
-  };
-}
-
-/** Plotly reads a little HTML in its texts: what looks like a tag must not be one. */
-function escape(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").slice(0, 60);
 }

@@ -1,0 +1,19 @@
+"""The book of a campaign: typed events, and the state that they fold into."""
+
+from bela.book import _events as events
+from bela.book._book import Book, Step
+
+from bela.book._events import (  # isort: skip
+    EVENTS, Answered, Asked, Began, Change, ClassAdded, ClassMerged, ClassRenamed, Event, Flagged, Merged, Rejected,
+    Relabelled, Revised, RowChanged, SecondOpinion, Skipped, TargetSet, Undone, Unmerged, read_event,
+)  # fmt: skip
+from bela.book._opinions import (  # isort: skip
+    Counts, Opinions, UndoStep, count, describe_undo, flags, label_source, n_said, opinions, people_who_said, undo_step,
+)  # fmt: skip
+
+__all__ = [
+    "EVENTS", "Answered", "Asked", "Began", "Book", "Change", "ClassAdded", "ClassMerged", "ClassRenamed", "Counts",
+    "Event", "Flagged", "Merged", "Opinions", "Rejected", "Relabelled", "Revised", "RowChanged", "SecondOpinion",
+    "Skipped", "Step", "TargetSet", "UndoStep", "Undone", "Unmerged", "count", "describe_undo", "events", "flags",
+    "label_source", "n_said", "opinions", "people_who_said", "read_event", "undo_step",
+]  # fmt: skip

@@ -1,0 +1,273 @@
+"""A campaign in a folder: settings, journal, cache, and one writer at a time."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bela.campaign._audit import without_features
+from bela.campaign._campaign import Campaign
+from bela.campaign._carry_over import brought_labels, carry_over, read_carried, save_digests
+from bela.campaign._inputs import read_prediction
+from bela.campaign._settings import SETTINGS, Settings, make_settings, read_settings, write_settings
+from bela.campaign._verify import Verification, Verifier
+from bela.data import DATASETS, load_dataset, open_table, row_ids
+from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
+from bela.features import FeaturePlan, PreparedData, plan_features, prepare
+from bela.labels import label_like
+from bela.protocols import Table
+from bela.records import BoolArray, Label
+from bela.storage import FolderStore, SQLiteJournal, lock_file, sync_folder
+
+Progress = Callable[[str, float], object]
+
+_DAY = 86_400
+_PATIENCE = 0.3  # seconds to wait for somebody who only looks whether the campaign is in use
+
+
+@dataclass(eq=False, kw_only=True)
+class StoredCampaign(AbstractContextManager["StoredCampaign", None]):
+    """A campaign that lives in a folder: open it, ask and tell, close it, and go on another day.
+
+    Made by `create_campaign` and `open_campaign`; a context manager.
+    """
+
+    path: Path
+    settings: Settings
+    records: Table
+    campaign: Campaign
+    journal: SQLiteJournal
+    verification: Verification | None = None  # if everything was decided anew
+    held: ExitStack  # the lock, and files that are open
+
+    @property
+    def plan(self) -> FeaturePlan:
+        """How the columns become numbers."""
+        return FeaturePlan.from_dict(self.settings.features)
+
+    @property
+    def given(self) -> BoolArray:
+        """Which rows the data brought a label for."""
+        given = np.zeros(self.records.n_rows, dtype=bool)
+        given[list(self.campaign.book.given)] = True
+        return given
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The columns that an oracle must not see: labels, and what else was hidden."""
+        label = self.settings.label_column
+        return (*self.settings.hidden, *(() if label is None else (label,)))
+
+    def ids(self) -> Sequence[str] | Sequence[int] | None:
+        """Return what the rows are called, None if by their numbers."""
+        column = self.settings.id_column
+        return None if column is None else row_ids(self.records, column)
+
+    def set_target(self, *, target: float | None, budget: int | None) -> None:
+        """Change when to stop, in the journal and in the settings."""
+        self.campaign.set_target(target=target, budget=budget)
+        if (target, budget) != (self.settings.target, self.settings.budget):
+            settings = self.settings.model_copy(update={"target": target, "budget": budget})
+            write_settings(self.path / SETTINGS, settings)
+            self.settings = settings
+
+    def close(self) -> None:
+        """Let others write; everything is on disk already."""
+        self.held.close()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def create_campaign(
+    data: str | Path, path: Path, *, kinds: Mapping[str, str] | None = None, features: str | None = None,
+    text_model: str | None = None, progress: Progress | None = None, tell: Callable[[str], object] | None = None,
+    background: bool = False, classes: Iterable[Label] | None = None, **settings: object,
+) -> StoredCampaign:  # fmt: skip
+    """Begin a campaign in a new folder, about a file, a folder of images, or a dataset that has a name.
+
+    `kinds` are those of columns that are not as they look, `features` is a `module:function` that computes features,
+    `text_model` reads texts. `progress` is called with what is being done and the share of it that is done, `tell` with
+    each line that says how the columns are taken. `background` and `classes` are as for `Campaign`, and `settings`
+    those of `Settings`, such as method, target, budget, seed, id_column, label_column, hidden.
+    """
+    if path.exists():
+        raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
+    data = str(data) if str(data) in DATASETS and not Path(data).exists() else Path(data)
+    chosen = make_settings(**settings, data=_place_of(data, path), fingerprint="", n_rows=1)
+    _sweep(path)
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    try:
+        (new / "cache").mkdir(parents=True)
+        records = _open_data(data, new / "cache", chosen.encoding, progress)
+        for column in (chosen.id_column, chosen.label_column, chosen.prediction, chosen.score, *chosen.hidden):
+            if column is not None and column not in records.columns:
+                raise ParameterError(f"there is no column {column!r}: there are {', '.join(records.columns)}")
+        exclude = {name for name in (chosen.label_column, *chosen.hidden) if name is not None}
+        plan = plan_features(records, exclude=exclude, kinds=kinds, features=features, text_model=text_model)
+        if tell is not None:
+            for line in plan.describe():
+                tell(line)
+        if chosen.id_column is not None:
+            row_ids(records, chosen.id_column)
+        found = {"fingerprint": records.fingerprint, "n_rows": records.n_rows, "features": plan.to_dict()}
+        made = make_settings(**chosen.model_dump() | found | {"classes": _alike(classes, records, chosen.label_column)})
+        save_digests(new / made.rows, records)
+        SQLiteJournal(new / made.journal, create=True).close()
+        write_settings(new / SETTINGS, made)
+        del records  # its files move
+        sync_folder(new)
+        new.rename(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise JournalError(f"the campaign {path} cannot be made: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    try:
+        return open_campaign(path, progress=progress, background=background)
+    except (ParameterError, DataError, LabelError):  # nothing was asked yet: the settings do not work out
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def open_campaign(
+    path: Path, *, read_only: bool = False, accept_changes: bool = False, recompute: bool = False,
+    until: int | None = None, progress: Progress | None = None, background: bool = False,
+) -> StoredCampaign:  # fmt: skip
+    """Open a campaign and fold what its journal says.
+
+    With `read_only`, somebody else may be answering. With `accept_changes`, if the data have changed, or if this
+    version of the program decides otherwise than the one before, go on with the answers to rows that are the same, as
+    labels that the data bring. To look only: `recompute` trusts nothing that was kept, reads the data, computes the
+    features, and decides everything anew (`verification` says what came out otherwise); `until` is how it was after so
+    many events. `progress` and `background` are as for `create_campaign`.
+    """
+    path = Path(path)
+    if recompute and not read_only:
+        raise ParameterError("everything can be decided anew by somebody who only looks")
+    read_settings(path / SETTINGS)  # before anything is written where there is no campaign
+    with ExitStack() as held:
+        if not read_only:
+            held.enter_context(_lock(path))
+        settings = read_settings(path / SETTINGS)
+        cache = None if recompute else path / "cache"
+        data = settings.data if settings.data in DATASETS else path / settings.data
+        records = _open_data(data, cache, settings.encoding, progress)
+
+        def fold() -> StoredCampaign:
+            journal = SQLiteJournal(path / settings.journal, read_only=read_only, until=until)
+            held.callback(journal.close)
+            arrays = FolderStore(path / "revisions" / Path(settings.journal).stem)
+            verifier = Verifier(arrays) if recompute else None
+            prepared, predictions = _prepare(settings, records, cache, progress)
+            total = max(journal.n_events, 1)
+            campaign = Campaign(
+                prepared,
+                method=settings.method, target=settings.target, budget=settings.budget, seed=settings.seed,
+                confidence=settings.confidence, classes=settings.classes, predictions=predictions,
+                labels=brought_labels(records, settings.label_column) | read_carried(path, settings),
+                fingerprint=f"{records.fingerprint} {json.dumps(settings.features, sort_keys=True)}",
+                journal=journal, arrays=arrays if verifier is None else verifier.arrays, witness=verifier,
+                background=background,
+                progress=None if progress is None else lambda n: progress("going through the answers", n / total),
+            )  # fmt: skip
+            if not read_only:  # the settings may have been edited
+                campaign.set_target(target=settings.target, budget=settings.budget)
+            return StoredCampaign(
+                path=path, settings=settings, records=records, campaign=campaign, journal=journal,
+                verification=None if verifier is None else verifier.verification, held=held.pop_all(),
+            )  # fmt: skip
+
+        if records.fingerprint != settings.fingerprint:
+            if not accept_changes:
+                raise DataError(
+                    f"{settings.data} has changed since the campaign {path} began: put the old data back, or accept "
+                    "the changes (--accept-changes) to go on with the answers to rows that are the same"
+                )
+            if read_only:
+                raise ParameterError("changes of the data can be accepted by a writer only")
+            settings = carry_over(path, settings, records, progress)
+        try:
+            return fold()
+        except ReplayError:
+            if not accept_changes or read_only:
+                raise
+            settings = carry_over(path, settings, records, progress)
+            return fold()
+
+
+def _prepare(
+    settings: Settings, records: Table, cache: Path | None, progress: Progress | None
+) -> tuple[PreparedData, dict[str, object]]:
+    """Return what the method sees of the rows, and the labels under audit, which are compared instead of rows."""
+    plan, label = FeaturePlan.from_dict(settings.features), settings.prediction
+    if label is None:
+        return prepare(records, plan=plan, cache=cache, seed=settings.seed, progress=progress), {}
+    return without_features(records, plan), {label: read_prediction(records, label, settings.score)}
+
+
+def _lock(path: Path) -> ExitStack:
+    try:
+        return lock_file(path / "lock", seconds=_PATIENCE)
+    except BlockingIOError:
+        what = "is open elsewhere: close it there first, as only one can answer at a time"
+        raise JournalError(f"{path} {what}") from None
+    except OSError as error:
+        raise JournalError(f"{path} cannot be written to: {error.strerror or error}") from None
+
+
+def _sweep(path: Path) -> None:
+    """Remove what was left of beginnings that were killed; by age, as others may be at work."""
+    with suppress(OSError):
+        for stale in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+            if time.time() - stale.stat().st_mtime > _DAY:
+                shutil.rmtree(stale, ignore_errors=True)
+
+
+def is_open(path: Path) -> bool | None:
+    """Whether somebody is answering in a campaign just now; None where that cannot be told."""
+    if not (path / "lock").exists():
+        return False
+    try:
+        lock_file(path / "lock", seconds=0).close()
+        return False
+    except BlockingIOError:
+        return True
+    except OSError:  # such as a folder that may only be read
+        return None
+
+
+def _open_data(data: str | Path, cache: Path | None, encoding: str | None, progress: Progress | None) -> Table:
+    """Open a file or a folder, or a dataset whose name is a plain string."""
+    if isinstance(data, str):
+        return open_table(load_dataset(data).images)
+    return open_table(data, cache=cache, encoding=encoding, progress=progress)
+
+
+def _alike(classes: Iterable[Label] | None, records: Table, label_column: str | None) -> tuple[Label, ...] | None:
+    """Return classes of the type that the labels of the data have."""
+    if classes is None:
+        return None
+    known = list(brought_labels(records, label_column).values())[:1]
+    return tuple(label_like(name, known) for name in classes)
+
+
+def _place_of(data: str | Path, path: Path) -> str:
+    """Return the path of the data as seen from the campaign's folder, so that both can be moved together."""
+    if isinstance(data, str):
+        return data
+    absolute = Path(data).absolute()
+    try:
+        return Path(os.path.relpath(absolute, path.absolute())).as_posix()
+    except ValueError:  # on another drive
+        return absolute.as_posix()

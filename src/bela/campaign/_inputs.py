@@ -1,0 +1,139 @@
+"""What a campaign begins with, checked: limits, given labels, predictions, and the key of its draws."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from bela.errors import DataError, LabelError, ParameterError, QuestionError
+from bela.labels import LabelCodes, is_missing, label_to_text
+from bela.protocols import Source, Table
+from bela.records import UNKNOWN, FloatArray, Label, Prediction
+
+# labels of all rows, and perhaps scores, by the name of whoever predicted them
+Predicted: TypeAlias = dict[str, tuple[list[object], FloatArray | None]]
+
+_WHOLE = re.compile(r"^(-?\d+)\.0+$")  # as it comes through a column of floats
+_SAMPLE = 256  # rows that stand for data that have no fingerprint
+
+
+def check_limits(target: float | None, budget: int | None, n_rows: int) -> None:
+    """Raise an error if a target or a budget makes no sense."""
+    if target is not None and not 0 < target <= 1:
+        raise ParameterError(f"target is a share above 0 and at most 1, not {target}")
+    if budget is not None and not (0 <= budget <= n_rows and int(budget) == budget):
+        raise ParameterError(f"budget is a whole number from 0 to the number of rows, {n_rows}, not {budget}")
+
+
+def given_labels(labels: Mapping[int, Label] | Sequence[Label | None] | None, n_rows: int) -> dict[int, Label]:
+    """Return the labels that the data bring, by row."""
+    if labels is None:
+        return {}
+    if not isinstance(labels, Mapping) and len(labels) != n_rows:
+        raise LabelError(f"labels must have one entry for each of the {n_rows} rows, not {len(labels)}")
+    pairs = labels.items() if isinstance(labels, Mapping) else enumerate(labels)
+    given = {int(row): label for row, label in pairs if label is not None and not is_missing(label)}
+    if given and not 0 <= min(given) <= max(given) < n_rows:
+        raise QuestionError(f"labels name a row outside 0 to {n_rows - 1}")
+    return given
+
+
+def read_prediction(table: Table, column: str, score: str | None) -> tuple[list[str], list[float] | None]:
+    """Return the labels of a column, all as text, so that 3, "3" and "3.0" are the same, and perhaps their scores."""
+    labels = column_texts(table, column)
+    if len(labels) < table.n_rows:
+        n, name = table.n_rows - len(labels), getattr(table, "name", "the data")
+        raise DataError(f"{name} has no label in column {column!r} for {n} row(s): fill or drop them first")
+    return list(labels.values()), None if score is None else _numbers(table, score)
+
+
+def column_texts(table: Table, column: str) -> dict[int, str]:
+    """Return the labels that a column has as text, by row."""
+    texts = {}
+    for row, value in enumerate(table.column(column).to_pylist()):
+        text = "" if is_missing(value) else _WHOLE.sub(r"\1", label_to_text(value).strip())
+        if text:
+            texts[row] = text
+    return texts
+
+
+def _numbers(table: Table, column: str) -> list[float]:
+    numbers = []
+    for row, value in enumerate(table.column(column).to_pylist()):
+        with suppress(TypeError, ValueError):
+            if not math.isnan(number := float(value)):
+                numbers.append(number)
+                continue
+        name = getattr(table, "name", "the data")
+        raise DataError(f"{name} has {value!r} in column {column!r} of row {row} where a number is needed")
+    return numbers
+
+
+def split_predictions(predictions: Mapping[str, Any] | None, n_rows: int) -> Predicted:
+    """Return labels and perhaps scores of each prediction, which is labels, or a pair of labels and scores."""
+    found: Predicted = {}
+    for name, prediction in (predictions or {}).items():
+        labels, scores = prediction, None
+        if isinstance(prediction, tuple) and len(prediction) == 2 and not isinstance(prediction[0], (str, int, bool)):
+            labels, scores = prediction
+        if len(labels) != n_rows:
+            raise DataError(f"the prediction {name!r} must have one label for each of the {n_rows} rows")
+        values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+        found[name] = values, None if scores is None else _scores(scores, n_rows)
+    return found
+
+
+def _scores(scores: object, n_rows: int) -> FloatArray:
+    try:
+        values: FloatArray = np.asarray(scores, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError("scores must be numbers, one a row") from None
+    if values.shape != (n_rows,):
+        raise DataError(f"scores must be one for each of the {n_rows} rows, not an array of shape {values.shape}")
+    if np.isnan(values).any():
+        raise DataError(f"{int(np.isnan(values).sum())} row(s) have no score: fill them, or leave the scores out")
+    return values
+
+
+def encode_predictions(predictions: Predicted, codes: LabelCodes) -> dict[str, Prediction]:
+    """Return predictions as class codes; a label that is missing is UNKNOWN."""
+    found = {}
+    for name, (labels, scores) in predictions.items():
+        encoded = [UNKNOWN if is_missing(label) else codes.add(codes.normal(label)) for label in labels]
+        found[name] = Prediction(codes=np.array(encoded, dtype=np.int32), scores=scores)
+    return found
+
+
+def draw_key(
+    source: Source, seed: int, given: Mapping[int, Label], predictions: Predicted, fingerprint: str | None
+) -> str:
+    """Return what all draws follow from, as 15 hexadecimal digits.
+
+    Whatever shaped the labels is in it: answers of an earlier campaign that come back as given labels, or labels and
+    scores that were mended after an audit, must not meet the same draws again.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+
+    def add(*values: object) -> None:
+        digest.update(repr(values).encode("utf-8", "surrogatepass"))
+
+    add(seed, source.n_rows, fingerprint)
+    if fingerprint is None:
+        rows = np.unique(np.linspace(0, source.n_rows - 1, min(_SAMPLE, source.n_rows)).astype(np.intp))
+        sample = source.take(rows)
+        add(sample.shape, sample.dtype.str)
+        for part in (sample,) if isinstance(sample, np.ndarray) else (sample.data, sample.indices, sample.indptr):
+            digest.update(np.ascontiguousarray(part).tobytes())
+    for row in sorted(given):
+        add(row, label_to_text(given[row]))
+    for name, (labels, scores) in predictions.items():
+        add(name, [label_to_text(label) for label in labels])
+        if scores is not None:
+            digest.update(np.ascontiguousarray(scores).tobytes())
+    return digest.hexdigest()[:15]

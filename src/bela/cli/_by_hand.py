@@ -1,0 +1,56 @@
+"""People who answer: on the page or in the terminal, in a campaign that is begun or taken up again."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from types import MappingProxyType
+
+from bela.campaign import StoredCampaign
+from bela.cli._auditing import AuditLabeller, audit_in_terminal
+from bela.cli._campaigns import folder_of, open_or_create
+from bela.cli._options import CampaignOptions, FolderOptions, PageOptions, TeamOptions
+from bela.cli._output import Output
+from bela.cli._overview import Overview
+from bela.cli._terminal import TerminalLabeller, label_in_terminal
+
+
+def label_by_hand(
+    data: str, options: CampaignOptions, folder: FolderOptions, page: PageOptions | None, *,
+    json_file: str | None, command: str,
+) -> None:  # fmt: skip
+    """Let people answer on the page, or in the terminal where there is none; `command` is how to go on."""
+    output = Output(json_file)
+    path = folder_of(data, folder)
+    with open_or_create(data, path, options, folder, output, background=True) as stored:
+        if page is None:
+            answer_in_terminal(stored, output)
+        else:
+            answer_on_page(stored, output, page)
+        found = Overview(stored)
+    output.finish(found.to_json(), found.summary(command))
+
+
+def answer_in_terminal(
+    stored: StoredCampaign, output: Output, known: Mapping[int, str | None] = MappingProxyType({})
+) -> None:
+    """Let the person in the terminal answer; what is `known` of labels under audit is not asked."""
+    campaign, column = stored.campaign, stored.settings.prediction
+    if column is None:
+        named = () if stored.settings.id_column is None else (stored.settings.id_column,)
+        shown = tuple(dict.fromkeys((*named, *stored.plan.shown)))
+        label_in_terminal(campaign, TerminalLabeller(output.console, stored.records, campaign.classes, shown))
+    else:
+        shown = tuple(name for name in stored.records.columns if name not in (*stored.hidden, column))
+        audit_in_terminal(campaign, AuditLabeller(output.console, stored.records, campaign, column, shown), known)
+
+
+def answer_on_page(stored: StoredCampaign, output: Output, page: PageOptions) -> None:
+    """Serve the page until somebody stops it, which is how it ends."""
+    from bela.web import serve
+
+    team = page if isinstance(page, TeamOptions) else TeamOptions()
+    with suppress(KeyboardInterrupt):
+        serve(
+            stored, say=output.say,
+            host=page.host, port=page.port, open_browser=page.browser, token="" if page.token else None,
+            team=team is page, overlap=team.overlap, lease_seconds=team.lease, hosts=tuple(team.name or ()),
+        )  # fmt: skip

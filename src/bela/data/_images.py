@@ -1,0 +1,77 @@
+"""Images, each from its file or its bytes, of any format, size and mode."""
+
+import functools
+import io
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as Images
+from PIL import ImageOps, UnidentifiedImageError
+from PIL.Image import Image
+
+from bela.errors import DataError
+
+_NO_PICTURES = {"BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF"}  # Pillow knows these but needs other programs for them
+_SEE_THROUGH_MODES = frozenset(["LA", "La", "PA", "RGBA", "RGBa"])
+
+
+@functools.cache
+def image_endings() -> frozenset[str]:
+    """Return the endings of images that can be read."""
+    Images.init()
+    known = Images.registered_extensions().items()
+    return frozenset(ending for ending, form in known if form in Images.OPEN and form not in _NO_PICTURES)
+
+
+def is_no_image(value: object) -> bool:
+    """Whether a value stands for no image at all."""
+    if isinstance(value, dict):
+        return not value.get("bytes") and not value.get("path")
+    return value is None or value in ("", b"")
+
+
+def open_image(value: object, root: Path | None, where: str, *, side: int = 128) -> Image:
+    """Open an image: a path relative to `root`, bytes, or a mapping with "path" and "bytes" as Hugging Face has.
+
+    `where` names the row in errors. The longer side is needed with `side` pixels: formats that can be read at a
+    fraction of their size are.
+    """
+    given: dict[str, object] = value if isinstance(value, dict) else {"bytes": value, "path": value}
+    raw, place = given.get("bytes"), given.get("path")
+    content, path = raw if isinstance(raw, bytes) else None, place if isinstance(place, str) else None
+    if content is None and path is None:
+        raise DataError(f"{where} holds no image but {type(value).__name__}: give a path or the bytes of an image file")
+    file = None if path is None else (root or Path()) / path
+    told = where if path is None else f"{file if content is None else path} ({where})"
+    try:
+        if content is None and file is not None:
+            content = file.read_bytes()
+        image = Images.open(io.BytesIO(content or b""))
+        image.draft("RGB", (side, side))
+        image.load()
+        return image
+    except FileNotFoundError:
+        raise DataError(f"there is no image {told}: put the file back, or leave out the row") from None
+    except UnidentifiedImageError:
+        raise DataError(f"{told} is no image of a known format: replace it, or leave out the row") from None
+    except Exception as error:  # readers of some formats raise whatever comes to hand when a file is damaged
+        raise DataError(f"{told} is no image that can be read, it may be cut short: {error}") from None
+
+
+def upright(image: Image) -> Image:
+    """Return an image as it is to be seen: turned as its camera says, in 256 levels, on white where it is clear."""
+    image = ImageOps.exif_transpose(image) or image
+    if image.mode.startswith("I") or image.mode == "F":  # more than 256 levels of grey
+        image = _eight_bits(image)
+    if image.mode in _SEE_THROUGH_MODES or "transparency" in image.info:
+        image = image.convert("RGBA")
+        image = Images.alpha_composite(Images.new("RGBA", image.size, "white"), image)
+    return image
+
+
+def _eight_bits(image: Image) -> Image:
+    """Pillow cuts off all levels above 255; here the darkest and the brightest of a depth keep their places."""
+    levels = np.nan_to_num(np.asarray(image, np.float64))
+    top = float(levels.max(initial=0))
+    full = next((full for full in (1.0, 255.0, 65535.0) if top <= full), top)
+    return Images.fromarray((np.clip(levels / full, 0, 1) * 255).astype(np.uint8))

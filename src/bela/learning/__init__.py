@@ -1,0 +1,11 @@
+"""Learning from answers: graph, kernels, propagation, trees, their stack, and the choice of questions."""
+
+from bela.learning._best_classifier import fit_best_classifier
+from bela.learning._cluster_trees import NO_NODE, ClusterTree, pca_kmeans_tree, ward_tree
+from bela.learning._questions import Picks
+from bela.learning._transductive import Fit, TransductiveLearner
+
+__all__ = [
+    "NO_NODE", "ClusterTree", "Fit", "Picks", "TransductiveLearner", "fit_best_classifier", "pca_kmeans_tree",
+    "ward_tree",
+]  # fmt: skip

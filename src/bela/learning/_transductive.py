@@ -1,0 +1,188 @@
+"""The learner of the certified method: it knows all rows from the start, and labels them all from few answers.
+
+Members: kernel ridge on the features as they are, smoothed over the neighbour graph a little, and a lot; label
+propagation on the graph; a linear model and boosted trees for data that want them. A stack of these, weighed by how
+well each predicted answers that it had not seen.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from bela.errors import DataError, ParameterError
+from bela.features._scaling import Components, Prepared
+from bela.learning._graph import MOST_ROWS, Floats, Graph, Rows, build_graph, deal_folds, propagate
+from bela.learning._kernel_ridge import fit_kernel_ridge, fit_linear_ridge
+from bela.learning._questions import Picks, choose_questions, cold_start, one_thread
+from bela.learning._stack import fit_stack
+from bela.records import BoolArray, FloatArray, IntArray
+
+LITTLE = 2  # steps of smoothing
+LOTS = 24
+_VIEWS = ("features", "smoothed", "clusters")
+CLUSTER_COMPONENTS = 64  # after a lot of smoothing little else is left
+SAMPLE = 20_000  # rows that the first questions come from where a graph of all rows would take long
+TREE_ANSWERS = 100  # at least, for boosted trees to have a chance
+TREE_ANSWERS_OF_CLASS = 4
+TREE_CLASSES = 30  # at most: a tree for each class and round
+TREE_FOLDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What the answers say about every row.
+
+    `proba` and `out_of_fold` have a column for each of `classes`; `out_of_fold` is about the answered rows, each as
+    predicted by models that had not seen it. `loss` is their mean log-loss; `weights` says how much each member counts.
+    """
+
+    rows: IntArray
+    classes: IntArray
+    proba: Floats
+    out_of_fold: Floats
+    loss: float
+    weights: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Member:
+    """A fitted model of the stack: what it says of each answer unseen, how sharp it usually is, and of all rows."""
+
+    name: str
+    left_out: Floats
+    usual: float
+    score: Callable[[], Floats]
+
+
+class TransductiveLearner:
+    """Labels all rows of a dataset, as prepared, from a few answers; the same seed and answers give the same fit."""
+
+    def __init__(self, features: Prepared | Floats, *, seed: int = 0) -> None:
+        if not isinstance(features, Prepared):
+            features = Prepared(dense=np.asarray(features, np.float32))
+        if features.dense.ndim != 2 or len(features.dense) == 0:
+            raise DataError(f"features are a matrix with at least one row, not {features.dense.shape}")
+        self._features, self._seed = features, seed
+        self._preparing = threading.Lock()
+        self._graph: Graph | None = None
+        self._views: dict[str, Floats] = {"features": features.dense}
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self._features.dense)
+
+    @property
+    def graph(self) -> Graph:
+        """The neighbour graph, built when first wanted, by whoever wants it first."""
+        with self._preparing:
+            if self._graph is None:
+                self._graph = build_graph(self._features.dense, seed=self._seed)
+            return self._graph
+
+    @property
+    def smoothed(self) -> Floats:
+        """The features smoothed a little over the graph: where clusters are easiest to see."""
+        graph = self.graph
+        with self._preparing:
+            if "smoothed" not in self._views:
+                self._views["smoothed"] = graph.smooth(self._features.dense, n_steps=LITTLE)
+            return self._views["smoothed"]
+
+    def prepare(self) -> None:
+        """Make what every fit needs, if it is not there: the graph, and the features smoothed over it."""
+        graph, smoothed = self.graph, self.smoothed
+        with self._preparing:
+            if "clusters" not in self._views:
+                basis = Components.fit(smoothed[:: max(1, len(smoothed) // 10_000)], CLUSTER_COMPONENTS)
+                self._views["clusters"] = graph.smooth(basis.transform(smoothed), n_steps=LOTS - LITTLE)
+
+    def first_questions(self) -> IntArray:
+        """Rows to ask before anything is known: they cover the data."""
+        if self.n_rows <= MOST_ROWS:
+            return cold_start(self.smoothed, seed=self._seed)
+        # A sample covers them as well, and nobody waits for the graph of all rows.
+        rng = np.random.default_rng([self._seed, self.n_rows])
+        rows = np.sort(rng.choice(self.n_rows, SAMPLE, replace=False))
+        X = np.asarray(self._features.dense[rows])
+        return rows[cold_start(build_graph(X, seed=self._seed).smooth(X, n_steps=LITTLE), seed=self._seed)]
+
+    def next_questions(
+        self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
+    ) -> Picks:
+        """Rows to ask after a fit: where it is in doubt, and a share at random."""
+        return choose_questions(fit.proba, asked, self.graph, n, uniform_share=uniform_share, rng=rng)
+
+    def fit(self, rows: IntArray, codes: IntArray) -> Fit:
+        """Label every row from answers: rows, each once, and the class code of each."""
+        places: Rows = np.asarray(rows, np.intp)
+        if len(rows) == 0 or len(rows) != len(codes):
+            raise ParameterError(f"a fit needs answers, a code for each row: got {len(rows)} rows, {len(codes)} codes")
+        self.prepare()
+        classes, y = np.unique(codes, return_inverse=True)
+        k = len(classes)
+        if k == 1:
+            proba, out_of_fold = np.ones((self.n_rows, 1), np.float32), np.ones((len(places), 1), np.float32)
+            return Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=0.0, weights={})
+        rng = np.random.default_rng([self._seed, len(places)])
+        members = list(self._fit_members(places, y, k, rng))
+        left_out = [member.left_out for member in members]
+        stack = fit_stack(left_out, y, rng, usual=[member.usual for member in members])
+        weights = dict(zip((member.name for member in members), stack.weights.tolist(), strict=True))
+        silent = not any(weights.values())  # then the shape of the scores is all that counts
+        scores = [member.score() if silent or weights[member.name] > 0 else None for member in members]
+        proba, out_of_fold = stack.combine(scores), stack.combine(left_out)
+        return Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=stack.loss, weights=weights)
+
+    def _fit_members(self, rows: Rows, classes: Rows, n_classes: int, rng: np.random.Generator) -> Iterator[_Member]:
+        for name in _VIEWS:
+            X = self._views[name]
+            ridge = fit_kernel_ridge(X[rows], classes, n_classes, rng)
+            yield _Member(name=name, left_out=ridge.left_out, usual=4.0, score=partial(ridge.score, X))
+        linear, columns = self._features.linear, self._features.columns
+        if linear is not None:
+            ridge = fit_linear_ridge(linear[rows], classes, n_classes, rng)
+            yield _Member(name="linear", left_out=ridge.left_out, usual=4.0, score=partial(ridge.score, linear))
+        everywhere, left_out = propagate(self.graph, rows, classes, n_classes, rng)
+        yield _Member(name="graph", left_out=left_out, usual=1.0, score=lambda: everywhere)
+        if columns is not None and trees_apply(classes):
+            left_out, score = fit_trees(columns[rows], classes, rng)
+            yield _Member(name="trees", left_out=left_out, usual=1.0, score=partial(score, columns))
+
+
+class _Model(Protocol):
+    def fit(self, X: Floats, y: Rows) -> "_Model": ...
+
+    def predict_proba(self, X: Floats) -> FloatArray: ...
+
+
+def trees_apply(classes: Rows) -> bool:
+    """Whether there are answers enough for trees to have a chance."""
+    counts = np.bincount(classes)
+    return len(classes) >= TREE_ANSWERS and min(counts) >= TREE_ANSWERS_OF_CLASS and len(counts) <= TREE_CLASSES
+
+
+def fit_trees(columns: Floats, classes: Rows, rng: np.random.Generator) -> tuple[Floats, Callable[[Floats], Floats]]:
+    """Fit to answers that `trees_apply` to: log-probabilities of each by a fit without its fold, and of any rows."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model: Callable[[], _Model] = partial(
+        HistGradientBoostingClassifier, max_iter=50, learning_rate=0.12, max_leaf_nodes=8, min_samples_leaf=5,
+        early_stopping=False, random_state=int(rng.integers(2**31)),
+    )  # fmt: skip
+    fold = deal_folds(classes, TREE_FOLDS, rng)
+    left_out = np.empty((len(classes), int(classes.max()) + 1), np.float32)
+    with one_thread():
+        for f in range(TREE_FOLDS):
+            inside = fold == f
+            left_out[inside] = _log_proba(model().fit(columns[~inside], classes[~inside]), columns[inside])
+        return left_out, partial(_log_proba, model().fit(columns, classes))
+
+
+def _log_proba(model: _Model, columns: Floats) -> Floats:
+    with one_thread():
+        return np.log(np.maximum(np.asarray(model.predict_proba(columns), np.float32), np.float32(1e-4)))

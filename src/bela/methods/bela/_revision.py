@@ -1,0 +1,204 @@
+"""One revision of the certified method: what the training answers so far say about every row, and its making."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bela.book import Book, Revised
+from bela.bounds import ErrorBets
+from bela.learning import Fit, Picks
+from bela.learning._questions import margins
+from bela.methods._deciding import N_BINS, bin_edges
+from bela.records import AnyArray, BoolArray, FloatArray, IntArray
+from bela.storage import digest_arrays
+
+VERSION = 1  # to be raised with every change of what a revision comes to
+_CAUTION = 20.0  # nats of log-loss that it takes to change the fit's own view of its errors by a factor of e
+# What the learner thinks of its errors is right within a factor of two with a hundred answers, later within a third:
+# it is worth as much as so many errors that were seen.
+_ANSWERS_AN_ERROR = 80
+_ERRORS = (1.0, 8.0)
+_MOST = 5_000  # draws
+_KEPT = ("codes", "confidence", "bin", "sizes", "guess", "seen", "wrong")  # all but what follows from the training rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """A labelling of all rows, and where it expects to be wrong, from the answers that were known when it was made.
+
+    The rows outside its training answers are its *population*, cut into bins of confidence, the least sure first;
+    `bin` is -1 for the others. `guess` is the share of errors expected in each bin; `seen` and `wrong` are the evidence
+    from answers that were drawn uniformly.
+    """
+
+    n_training: int
+    outside: BoolArray
+    codes: IntArray
+    confidence: FloatArray
+    bin: IntArray
+    sizes: IntArray
+    guess: FloatArray
+    seen: FloatArray
+    wrong: FloatArray
+
+    @property
+    def error_rate(self) -> float:
+        """The share of its population that it expects to have wrong."""
+        n = int(self.sizes.sum())
+        return float(self.guess @ self.sizes) / n if n else 0.0
+
+    def to_arrays(self) -> list[AnyArray]:
+        """Return what it takes to make it again, next to the training rows."""
+        return [getattr(self, name) for name in _KEPT]
+
+    @classmethod
+    def from_arrays(cls, arrays: Sequence[AnyArray], training: IntArray) -> "Revision":
+        """Make a revision again."""
+        outside = _all_but(training, len(arrays[0]))
+        return cls(n_training=len(training), outside=outside, **dict(zip(_KEPT, arrays, strict=True)))
+
+    def bets(self, alpha: float, aim: int | None = None) -> ErrorBets:
+        """Open the bets on its errors, with what training answers say beforehand."""
+        return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim)
+
+
+def make_revision(fit: Fit, answers: IntArray, representative: FloatArray, n_classes: int) -> Revision:
+    """Cut all rows by a fit to `answers`, the class codes of `fit.rows`.
+
+    Each is `representative` of so many rows: 1 for uniform draws, less if drawn more often than others, 0 if chosen.
+    """
+    n_rows = len(fit.proba)
+    margin, outside = margins(fit.proba), _all_but(fit.rows, n_rows)
+    population = np.flatnonzero(outside)
+    order = population[np.lexsort((population, margin[population]))]
+    edges, bin_ = bin_edges(len(order)), np.full(n_rows, -1, dtype=np.int8)
+    sizes = np.diff(edges)
+    bin_[order] = np.repeat(np.arange(N_BINS), sizes)
+
+    classes = np.asarray(fit.classes)
+    predicted = classes[fit.out_of_fold.argmax(axis=1)] == answers
+    judged = np.bincount(answers, minlength=n_classes)[answers] > 1  # the only one of its class cannot be predicted
+    error = _error_chances(fit, np.searchsorted(classes, answers), np.where(judged, representative, 0.0))
+    guess = np.array([error[order[edges[i] : edges[i + 1]]].mean() if sizes[i] else 0.5 for i in range(N_BINS)])
+
+    # the bin that each drawn answer would lie in, by its left-out margin
+    drawn = np.flatnonzero((representative > 0) & judged)
+    upper = np.array([margin[order[edge - 1]] if edge else -np.inf for edge in edges[1:]])
+    places = np.minimum(np.searchsorted(upper, margins(fit.out_of_fold[drawn])), N_BINS - 1)
+    seen = np.bincount(places, minlength=N_BINS).astype(float)
+    wrong = np.bincount(places, weights=(~predicted[drawn]).astype(float), minlength=N_BINS)
+    # What the fit thinks of its errors stands in for some draws more.
+    errors = np.clip(len(answers) / _ANSWERS_AN_ERROR, *_ERRORS)
+    rate = float(guess @ sizes) / max(sizes.sum(), 1)
+    weak = min(errors / max(rate, 1e-6), _MOST) * sizes / max(sizes.sum(), 1)
+    return Revision(
+        n_training=len(fit.rows), outside=outside, codes=classes[fit.proba.argmax(axis=1)].astype(np.int32),
+        confidence=np.clip(1.0 - error, 0.0, 1.0).astype(np.float32), bin=bin_, sizes=sizes,
+        guess=np.clip(guess, 1e-4, 0.98), seen=seen + weak, wrong=wrong + weak * np.clip(guess, 0.0, 1.0),
+    )  # fmt: skip
+
+
+def _all_but(rows: IntArray, n_rows: int) -> BoolArray:
+    outside = np.ones(n_rows, dtype=bool)
+    outside[rows] = False
+    return outside
+
+
+def _error_chances(fit: Fit, place: IntArray, weight: FloatArray) -> FloatArray:
+    """Return the chance of each row to be labelled wrong: what the fit thinks, made as sure as it may be.
+
+    The fit's probabilities suit all answers, most of which were asked because they were in doubt. A power of them that
+    suits the answers that were drawn (of class `place` and with a `weight` each) suits the other rows better: it is
+    chosen by the held-out log-loss of these answers, and stays close to 1 if they are few.
+    """
+    used = weight > 0
+    log_p = np.log(np.maximum(fit.out_of_fold[used], 1e-9)).astype(float)
+    best, least = 1.0, np.inf
+    for log_power in np.linspace(-1.0, 1.5, 51):
+        scaled = log_p * np.exp(log_power)
+        norm = np.log(np.exp(scaled).sum(axis=1))
+        losses = norm - scaled[np.arange(len(scaled)), place[used]]
+        loss = float(weight[used] @ losses) + _CAUTION * log_power**2
+        if loss < least:
+            best, least = float(np.exp(log_power)), loss
+    powers = np.power(np.maximum(fit.proba, 1e-9), np.float32(best))
+    return np.asarray(np.clip(1.0 - powers.max(axis=1) / powers.sum(axis=1), 1e-6, 1.0))
+
+
+class Learner(Protocol):
+    """A function of training answers, deterministic, with no memory."""
+
+    def prepare(self) -> None:
+        """Make what every fit needs, if it is not there: it may be called beside everything else."""
+
+    def first_questions(self) -> IntArray:
+        """Return rows to ask before anything is known."""
+
+    def fit(self, rows: IntArray, codes: IntArray) -> Fit:
+        """Label every row from these answers."""
+
+    def next_questions(
+        self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
+    ) -> Picks:
+        """Return up to n rows that were not asked, this share of them drawn uniformly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionJob:
+    """Fits answers, cuts all rows anew, and chooses what to ask next: a function of what it holds."""
+
+    optional, method_version = False, VERSION
+
+    version: int
+    rows: IntArray
+    codes: IntArray
+    representative: FloatArray  # how many rows like it each row stands for
+    taken: BoolArray  # rows that were asked, or need not be
+    learner: Callable[[], Learner]
+    n_answers: int
+    n_next: int
+    uniform_share: float
+    rng: np.random.Generator
+    alpha: Callable[[Book, Sequence[AnyArray]], float]
+    name: str
+
+    def compute(self) -> Sequence[AnyArray]:
+        """Return the arrays of the revision, the training rows, the next questions, and which were drawn uniformly."""
+        # Class codes are given in the order in which labels are first seen, draws included. The learner sees
+        # them in the order in which training answers bring them, as a fit may depend on that in its last digits.
+        classes, first = np.unique(self.codes, return_index=True)
+        classes = classes[np.argsort(first)]
+        place = np.empty(int(self.codes.max()) + 1, dtype=np.int32)
+        place[classes] = np.arange(len(classes), dtype=np.int32)
+        codes, learner = place[self.codes], self.learner()
+        fit = learner.fit(self.rows, codes)
+        seen, *arrays = make_revision(fit, codes, self.representative, len(classes)).to_arrays()
+        picks = learner.next_questions(fit, self.taken, self.n_next, uniform_share=self.uniform_share, rng=self.rng)
+        return [classes[seen].astype(np.int32), *arrays, self.rows, picks.rows, picks.uniform]
+
+    def decide(self, book: Book, arrays: Sequence[AnyArray]) -> Revised:
+        """Adopt the revision, with the part of alpha that its certificate may spend."""
+        return Revised(
+            version=self.version, n_answers=self.n_answers, arrays=self.name, digest=digest_arrays(arrays),
+            method_version=VERSION, alpha=self.alpha(book, arrays),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation:
+    """Makes what the first revision will need, while the first questions are answered."""
+
+    optional, method_version = True, VERSION
+
+    version: int
+    learner: Callable[[], Learner]
+
+    def compute(self) -> Sequence[AnyArray]:
+        """Have the learner prepared; nothing is to be kept."""
+        self.learner().prepare()
+        return ()
+
+    def decide(self, book: Book, arrays: Sequence[AnyArray]) -> None:
+        """Nothing is decided."""

@@ -1,0 +1,120 @@
+"""Arrays that belong to a campaign, such as those of its revisions: never lost, and never trusted when damaged."""
+
+import hashlib
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bela.errors import JournalError, ParameterError
+from bela.records import AnyArray
+from bela.storage._atomic import write_durably
+
+_DIGEST = 32
+_FASTEST = 1  # a revision of 60,000 rows takes 15 ms, and 87 ms with the default level to save 2 % more
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+class FolderStore:
+    """Keeps arrays in a folder, made for the first of them: one file a name, with a digest in front of its content."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __contains__(self, name: str) -> bool:
+        return self._path(name).is_file()
+
+    def load(self, name: str) -> list[AnyArray]:
+        """Return the arrays kept under a name; a JournalError where they are missing or damaged."""
+        path = self._path(name)
+        try:
+            arrays = _unpack(path.read_bytes())
+        except FileNotFoundError:
+            raise JournalError(f"there is no {path}: restore the file from a copy") from None
+        except OSError as error:
+            raise JournalError(f"{path} cannot be read: {error.strerror or error}") from None
+        if arrays is None:
+            raise JournalError(f"{path} is damaged: restore the file from a copy")
+        return arrays
+
+    def save(self, name: str, arrays: Sequence[AnyArray]) -> None:
+        """Keep arrays under a name; they are on disk when this returns."""
+        path = self._path(name)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_durably(path, _pack(arrays))
+        except OSError as error:
+            raise JournalError(f"{path} cannot be written: {error.strerror or error}") from None
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{_checked(name)}.arrays"
+
+
+class MemoryArrays:
+    """Keeps arrays as long as the process lasts.
+
+    >>> store = MemoryArrays()
+    >>> store.save("first", [np.arange(3)])
+    >>> store.load("first")
+    [array([0, 1, 2])]
+    """
+
+    def __init__(self) -> None:
+        self._packed: dict[str, bytes] = {}  # so that nobody who changes an array changes what was kept
+
+    def __contains__(self, name: str) -> bool:
+        return _checked(name) in self._packed
+
+    def load(self, name: str) -> list[AnyArray]:
+        """Return the arrays kept under a name."""
+        arrays = _unpack(self._packed.get(_checked(name), b""))
+        if arrays is None:
+            raise JournalError(f"there are no arrays {name!r}")
+        return arrays
+
+    def save(self, name: str, arrays: Sequence[AnyArray]) -> None:
+        """Keep arrays under a name."""
+        self._packed[_checked(name)] = _pack(arrays)
+
+
+def digest_arrays(arrays: Sequence[AnyArray]) -> str:
+    """Return a digest of the content of some arrays.
+
+    >>> digest_arrays([np.arange(3)]) == digest_arrays([np.arange(3)]) != digest_arrays([np.arange(4)])
+    True
+    """
+    result = hashlib.blake2b(digest_size=12)
+    for array in arrays:
+        result.update(f"{array.dtype.str}{array.shape}".encode())
+        result.update(np.ascontiguousarray(array).tobytes())
+    return result.hexdigest()
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ParameterError(f"arrays are named with letters, digits, '.', '_' and '-', not {name!r}")
+    return name
+
+
+def _pack(arrays: Sequence[AnyArray]) -> bytes:
+    if any(array.dtype.hasobject for array in arrays):
+        raise ParameterError("arrays of Python objects cannot be kept: make them arrays of numbers or of strings")
+    buffer = io.BytesIO()
+    np.savez(buffer, *arrays)
+    content = zlib.compress(buffer.getvalue(), _FASTEST)
+    return hashlib.sha256(content).digest() + content
+
+
+def _unpack(content: bytes) -> list[AnyArray] | None:
+    """Return arrays as they were packed, or None if that is not what was packed."""
+    if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
+        return None
+    try:
+        with np.load(io.BytesIO(zlib.decompress(content[_DIGEST:])), allow_pickle=False) as archive:
+            return [archive[f"arr_{i}"] for i in range(len(archive.files))]
+    except (ValueError, KeyError, OSError, EOFError, zlib.error, zipfile.BadZipFile):
+        return None

@@ -1,0 +1,165 @@
+"""The labels of all rows as they were a moment ago, and the classes: what people are shown beside the answering."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from pydantic import WithJsonSchema
+
+from bela.book import Book, count
+from bela.campaign import Campaign
+from bela.records import IntArray, Label, Result
+
+_SCHEMA = {"anyOf": [{"type": "integer"}, {"type": "boolean"}, {"type": "string"}]}
+JsonLabel: TypeAlias = Annotated[Label, WithJsonSchema(_SCHEMA)]
+"""A label in a value that is sent as JSON."""
+
+_RARE = 0.01  # a class with a smaller share of the rows is called rare
+_FEW = 5  # or one with fewer answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartPoint:
+    """What was certain, and what was expected, after so many answers; None where that was not kept."""
+
+    answers: int
+    lower: float
+    expected: float | None
+    at: float | None = None
+
+
+def chart_point(campaign: Campaign, result: Result) -> ChartPoint:
+    """Return where a campaign is on its chart; in an audit as to the labels as given, of which nothing is expected."""
+    given, expected = campaign.assessment.as_given, float(np.mean(result.probability))
+    lower = float((given or result.certificate).lower)
+    return ChartPoint(answers=result.n_asked, lower=lower, expected=None if given else expected)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafView:
+    """Rows that share a place and, unless they are known, a label; `probability` is that of its labels, on average."""
+
+    leaf: int
+    label: JsonLabel
+    size: int
+    known: int
+    lower: float
+    probability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """A result, the number of events so far, its point of the chart, and what is made of it when it is looked at."""
+
+    seq: int
+    result: Result
+    point: ChartPoint
+
+    def label(self, row: int) -> Label:
+        """Return the label of a row."""
+        value: Label = self.result.labels[row].item()
+        return value
+
+    def probability(self, row: int) -> float:
+        """Return how likely the label of a row is right."""
+        return float(self.result.probability[row])
+
+    @cached_property
+    def counts(self) -> dict[Label, int]:
+        """How many rows have each label."""
+        names, codes = self._coded
+        return dict(zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True))
+
+    @cached_property
+    def leaves(self) -> list[LeafView]:
+        """The leaves, the largest first."""
+        result = self.result
+        n = len(result.leaf_lower)
+        size = np.bincount(result.leaf, minlength=n)
+        known = np.bincount(result.leaf[result.known], minlength=n)
+        likely = np.bincount(result.leaf, weights=result.probability, minlength=n) / np.maximum(size, 1)
+        labels = self._leaf_labels()
+        return [
+            LeafView(
+                leaf=int(leaf), label=labels[leaf], size=int(size[leaf]), known=int(known[leaf]),
+                lower=float(np.clip(result.leaf_lower[leaf], 0.0, 1.0)), probability=float(likely[leaf]),
+            )
+            for leaf in np.argsort(-size, kind="stable")
+            if size[leaf]
+        ]  # fmt: skip
+
+    def rows(self, leaf: int, offset: int, limit: int) -> IntArray:
+        """Return rows of a leaf, those in doubt first and those that are known last."""
+        rows: IntArray = np.flatnonzero(self.result.leaf == leaf)
+        order = np.lexsort((rows, self.result.probability[rows], self.result.known[rows]))
+        return rows[order[offset : offset + limit]]
+
+    @cached_property
+    def _coded(self) -> tuple[list[Label], IntArray]:
+        """The labels that there are, and the place of each row's among them; sorting texts would take longer."""
+        if self.result.labels.dtype.kind in "iub":  # beside which others can go on
+            found, codes = np.unique(self.result.labels, return_inverse=True)
+            return found.tolist(), codes
+        places: dict[Label, int] = {}
+        labels = self.result.labels.tolist()
+        codes = np.fromiter((places.setdefault(label, len(places)) for label in labels), np.int64, len(labels))
+        return list(places), codes
+
+    def _leaf_labels(self) -> dict[int, Label]:
+        """Return the label that most rows of each leaf have."""
+        names, codes = self._coded
+        pairs, counts = np.unique(self.result.leaf.astype(np.int64) * len(names) + codes, return_counts=True)
+        ordered = pairs[np.argsort(counts, kind="stable")].tolist()  # of each leaf, the last one counts
+        return {pair // len(names): names[pair % len(names)] for pair in ordered}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassCounts:
+    """A class: rows that are known to be of it, and rows that have its label."""
+
+    label: JsonLabel
+    n_answers: int
+    n_labels: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confusion:
+    """How often one class was predicted where another was answered, or the same."""
+
+    role: str
+    predicted: JsonLabel
+    answered: JsonLabel
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassOverview:
+    """The classes, what was predicted against what was answered, and which classes are rare."""
+
+    classes: Sequence[ClassCounts]
+    confusions: Sequence[Confusion]
+    rare: Sequence[JsonLabel]
+
+
+def class_counts(known: Mapping[Label, int], labels: Labels | None) -> list[ClassCounts]:
+    """Return the counts of classes, of which so many rows are known."""
+    n_labels = {} if labels is None else labels.counts
+    return [ClassCounts(label=label, n_answers=n, n_labels=n_labels.get(label, 0)) for label, n in known.items()]
+
+
+def class_overview(book: Book, labels: Labels | None, predicted: Mapping[int, Label]) -> ClassOverview:
+    """Say how the classes of a campaign fare; whoever calls it holds the campaign's lock."""
+    pairs: Counter[tuple[str, Label, Label]] = Counter()
+    for question, guess in predicted.items():
+        answer = book.answer_to(question)
+        if answer is not None:
+            pairs[str(book.questions[question].role), guess, answer] += 1
+    classes = class_counts(count(book).known, labels)
+    least = 0 if labels is None else _RARE * book.n_rows
+    confusions = [Confusion(role=role, predicted=guess, answered=answer, n=n)
+                  for (role, guess, answer), n in pairs.most_common()]  # fmt: skip
+    rare = [one.label for one in classes if one.n_answers < _FEW or one.n_labels < least]
+    return ClassOverview(classes=classes, confusions=confusions, rare=rare)

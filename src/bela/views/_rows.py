@@ -1,0 +1,85 @@
+"""Rows as the page shows them: names, values that JSON can hold, and which columns are pictures."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bela._plain import to_plain
+from bela.campaign import StoredCampaign
+from bela.errors import QuestionError
+from bela.protocols import Table
+from bela.records import Json
+from bela.views._labels import JsonLabel
+
+LONGEST_TEXT = 20_000  # characters of a value in a list of rows; one row alone has more
+LONGEST_ALONE = 500_000
+_MOST_NUMBERS = 64  # of a vector, where there is nothing else to show
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRow:
+    """A row for people's eyes."""
+
+    row: int
+    name: str | int
+    record: Mapping[str, object]  # that is JSON, which pydantic's schema cannot say of a recursive type
+    images: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledRow(ShownRow):
+    """A row with its label, and where that comes from: "oracle", "given", "corrected" or "inferred"."""
+
+    label: JsonLabel | None
+    source: str
+    probability: float | None
+
+
+def check_row(records: Table, row: int) -> None:
+    """Raise an error if there is no such row."""
+    if not 0 <= row < records.n_rows:
+        raise QuestionError(f"there is no row {row}: rows go from 0 to {records.n_rows - 1}")
+
+
+class RowView:
+    """Shows rows of a campaign, without what must not be seen by whoever answers."""
+
+    def __init__(self, stored: StoredCampaign) -> None:
+        self._records, plan = stored.records, stored.plan
+        hidden = {*stored.hidden, stored.settings.prediction}  # a label under audit is shown beside the row
+        named = stored.settings.id_column
+        self._id = None if named in hidden else named
+        allowed = [name for name in plan.columns if name not in hidden]
+        columns = [name for name in plan.shown if name not in hidden] or allowed
+        self.columns: tuple[str, ...] = tuple(columns)
+        self.kinds: dict[str, str] = {name: plan.columns[name] for name in self.columns}
+        self.images: tuple[str, ...] = tuple(name for name in columns if plan.columns[name] == "image")
+        self._values = tuple(name for name in columns if name not in self.images)
+        self._is_vector = not plan.shown
+
+    def check(self, row: int) -> None:
+        """Raise an error if there is no such row."""
+        check_row(self._records, row)
+
+    def show(self, row: int, longest: int = LONGEST_TEXT) -> ShownRow:
+        """Return a row as JSON can hold it; pictures are left out, as they have addresses of their own."""
+        self.check(row)
+        # Reading a row of nothing but pixels would turn them into lists for nothing.
+        record = self._records.record(row) if self._values or self._id is not None else {}
+        shown = {name: self._plain(record.get(name), longest) for name in self._values}
+        name = row if self._id is None else self._plain(record.get(self._id), 200)
+        name = name if isinstance(name, (str, int)) else str(name)
+        return ShownRow(row=row, name=name, record=shown, images=self.images)
+
+    def _plain(self, value: object, longest: int) -> Json:
+        if isinstance(value, (bytes, bytearray)):
+            return f"({len(value):,} bytes)"
+        if self._is_vector and isinstance(value, list) and len(value) > _MOST_NUMBERS:
+            value = [*value[:_MOST_NUMBERS], f"and {len(value) - _MOST_NUMBERS:,} more"]
+        plain = to_plain(value)
+        if isinstance(plain, (dict, list)):
+            text = json.dumps(plain, ensure_ascii=False)
+            return plain if len(text) <= longest else f"{text[:longest]}…"
+        if isinstance(plain, int) and not isinstance(plain, bool) and abs(plain) > 2**53:
+            return str(plain)  # a browser's numbers are not that exact
+        return f"{plain[:longest]}…" if isinstance(plain, str) and len(plain) > longest else plain

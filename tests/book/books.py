@@ -1,0 +1,266 @@
+"""Sensible events of any kind, chosen as a book goes along, and a slow model of what they come to."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from bela.book import (
+    Answered,
+    Asked,
+    Began,
+    Book,
+    Change,
+    ClassAdded,
+    ClassMerged,
+    ClassRenamed,
+    Event,
+    Flagged,
+    Merged,
+    Rejected,
+    Relabelled,
+    Revised,
+    RowChanged,
+    SecondOpinion,
+    Skipped,
+    TargetSet,
+    Undone,
+    Unmerged,
+    count,
+    describe_undo,
+)
+from bela.errors import BelaError
+from bela.records import UNKNOWN, Proposal, Role
+
+N_ROWS = 9
+GIVEN = {0: "a", 3: "b", 5: "a"}
+LABELS = ("a", "b", "c", "d")
+PEOPLE = (None, "Ann", "Bob")
+KINDS = (
+    "asked", "answered", "skipped", "rejected", "second opinion", "relabelled", "flagged", "class added",
+    "class renamed", "class merged", "target set", "revised", "undone",
+)  # fmt: skip
+
+
+def make_script(seed: int) -> list[tuple[Any, ...]]:
+    """Return what people might do, some kinds of things more often than others; the book says what comes of it.
+
+    Drawn by a generator and not by Hypothesis, whose lists are short and alike: what goes wrong takes a long story.
+    """
+    rng = random.Random(seed)  # noqa: S311 - no secret
+    often = [rng.random() ** 2 for _ in KINDS]
+    often[KINDS.index("asked")] += 0.3
+    often[KINDS.index("answered")] += 0.3
+    script = [
+        (kind, rng.randrange(10**6), rng.choice(LABELS), rng.choice(LABELS), rng.choice(PEOPLE))
+        for kind in rng.choices(KINDS, often, k=rng.randrange(20, 80))
+    ]
+    return script + [undo(rng.choice(PEOPLE[1:])) for _ in range(rng.randrange(20))]
+
+
+def undo(by: str | None = None) -> tuple[Any, ...]:
+    """Return the wish to take something back."""
+    return "undone", 0, "", "", by
+
+
+scripts = st.integers(0, 2**32).map(make_script)
+
+
+def new_book() -> Book:
+    """Return a book that has begun, with some labels given."""
+    book = Book(N_ROWS, given=GIVEN)
+    book.apply(Began(method="bela", n_rows=N_ROWS, confidence=0.95, seed=0, key="k", n_given=len(GIVEN)))
+    return book
+
+
+def make_event(book: Book, choice: tuple[Any, ...]) -> Event | None:
+    """Return an event that makes sense as things are; None where that kind of event cannot be."""
+    kind, number, label, other, by = choice
+    questions = [*book.open]
+    place = questions[number % len(questions)] if questions else 0
+    names = book.codes.names
+    match kind:
+        case "asked":
+            rows = [row for row in range(N_ROWS) if not book.asked[row] and book.known[row] == UNKNOWN]
+            rows = rows[number % 3 :][: 1 + number % 3]
+            roles = [Role.TRAINING, Role.BOUNDS]
+            plan = [Proposal(row=row, role=roles[(number + row) % 2], weights=(1.0, 0.5)) for row in rows]
+            return Asked(version=book.version, n=3, questions=tuple(plan), exhausted=not plan)
+        case "answered" if questions:
+            return Answered(question=place, label=label, by=by, cost=0.25)
+        case "skipped" if questions:
+            return Skipped(question=place, by=by)
+        case "rejected" if questions:
+            return Rejected(question=place, by=by, cost=1.0)
+        case "second opinion" if book.answered:
+            question = [*book.answered.values()][number % len(book.answered)]
+            return (
+                None
+                if by is None or by in book.said[question]
+                else SecondOpinion(question=question, label=label, by=by)
+            )
+        case "relabelled":
+            return Relabelled(row=number % N_ROWS, label=label, by=by)
+        case "flagged":
+            return Flagged(row=number % N_ROWS, comment="look", by=by)
+        case "class added" if label not in names:
+            return ClassAdded(label=label, by=by)
+        case "class renamed" if label in names and other not in names:
+            return ClassRenamed(old=label, new=other, by=by)
+        case "class merged" if label in names and other in names and label != other:
+            return ClassMerged(old=label, into=other, by=by)
+        case "target set":
+            return TargetSet(target=0.9 if number % 2 else None, budget=number % N_ROWS)
+        case "revised":
+            return Revised(version=book.version, n_answers=book.n_known, arrays="r", digest="0", method_version=1)
+        case "undone":
+            try:
+                book.step_to_undo(by)
+            except BelaError:
+                return None
+            return Undone(by=by)
+        case _:
+            return None
+
+
+def live(book: Book, script: Sequence[tuple[Any, ...]]) -> list[Event]:
+    """Let a script happen; return the events."""
+    events = []
+    for choice in script:
+        event = make_event(book, choice)
+        if event is not None:
+            book.apply(event)
+            events.append(event)
+    return events
+
+
+def state(book: Book, *, facts: bool = True) -> dict[str, Any]:
+    """Return all that a book holds, as values that can be compared; without facts what undo can take back."""
+    names = book.codes.classes
+    found = {
+        "labels": {row: book.label(row) for row in range(N_ROWS)},
+        "declined": book.declined.tolist(),
+        "given": {row: names[code] for row, code in book.given.items()},
+        "open": set(book.open),
+        "answered": list(book.answered.items()),
+        "rejected": book.rejected,
+        "corrections": {row: names[code] for row, code in book.corrections.items()},
+        "said": {q: {by: names[book.code_now(code)] for by, code in said.items()} for q, said in book.said.items()},
+        "steps": [step.event for step in book.steps],
+        "n_answers": book.n_answers,
+        "undo": describe_undo(book),
+    }
+    if facts:
+        found |= {
+            "known": book.known.tolist(), "codes": (names, book.codes.names), "asked": book.asked.tolist(),
+            "questions": book.questions, "revisions": book.revisions, "began": book.began, "cost": book.cost,
+            "limits": (book.target, book.budget, book.exhausted), "version": book.version, "count": count(book),
+            "steps": book.steps,
+        }  # fmt: skip
+    return found
+
+
+# --------------------------------------------------------------------------------------------------- the slow model
+
+
+@dataclass
+class Slow:
+    """Keeps the events that were not taken back, and begins again from the first whenever somebody wants to know."""
+
+    events: list[Event] = field(default_factory=list)
+
+    def apply(self, event: Event) -> None:
+        """Take an event in; an undo strikes out another one."""
+        if not isinstance(event, Undone):
+            self.events.append(event)
+            return
+        personal = (Answered, Skipped, Rejected, SecondOpinion, Flagged, Relabelled)
+        classes = (ClassAdded, ClassRenamed, ClassMerged)
+        for place in range(len(self.events) - 1, -1, -1):
+            other = self.events[place]
+            mine = isinstance(other, personal) and other.by == event.by
+            if mine or (event.by is None and isinstance(other, personal + classes)):
+                del self.events[place]
+                return
+
+    def state(self) -> dict[str, Any]:
+        """Return what the events come to, by names of classes."""
+        questions: list[Proposal] = []
+        labels: dict[int, str] = dict(GIVEN)
+        corrections: dict[int, str] = {}
+        answered: dict[int, int] = {}
+        said: dict[int, dict[str | None, str]] = {}
+        waiting, declined, rejected = set(), set(), set()
+        n_answers = dict.fromkeys(Role, 0)
+
+        def rename(old: object, new: Any) -> None:
+            for held in (labels, corrections, *said.values()):
+                held.update({key: new for key, label in held.items() if label == old})  # type: ignore[attr-defined]
+
+        for event in self.events:
+            match event:
+                case Asked():
+                    waiting |= set(range(len(questions), len(questions) + len(event.questions)))
+                    questions += event.questions
+                case Answered() | Skipped() | Rejected():
+                    row, role = questions[event.question].row, questions[event.question].role
+                    waiting.remove(event.question)
+                    if isinstance(event, Answered):
+                        labels[row] = str(event.label)
+                        corrections.pop(row, None)
+                        answered[row] = event.question
+                        said.setdefault(event.question, {})[event.by] = str(event.label)
+                    else:
+                        declined.add(row)
+                    if isinstance(event, Rejected):
+                        rejected.add(row)
+                    if not isinstance(event, Skipped):
+                        n_answers[role] += 1
+                case SecondOpinion():
+                    said.setdefault(event.question, {})[event.by] = str(event.label)
+                case Relabelled(row=row, label=label):
+                    (labels if row in labels else corrections)[row] = str(label)
+                case ClassRenamed(old=old, new=new):
+                    rename(old, new)
+                case ClassMerged(old=old, into=into):
+                    rename(old, into)
+                case _:
+                    pass
+        return {
+            "labels": {row: labels.get(row, corrections.get(row)) for row in range(N_ROWS)},
+            "corrections": corrections,
+            "answered": list(answered.items()),
+            "said": said,
+            "open": waiting,
+            "declined": [row in declined for row in range(N_ROWS)],
+            "rejected": rejected,
+            "given": {row: labels[row] for row in GIVEN},
+            "n_answers": n_answers,
+        }
+
+
+class Follower:
+    """What a method knows that looks at nothing but changes."""
+
+    def __init__(self, book: Book) -> None:
+        self.known, self.declined = book.known.copy(), book.declined.copy()
+
+    def follow(self, change: Change | None) -> None:
+        """Take a change in; it says what was before."""
+        match change:
+            case RowChanged():
+                assert self.known[change.row] == change.before
+                assert self.declined[change.row] == change.was_declined
+                self.known[change.row], self.declined[change.row] = change.code, change.declined
+            case Merged() | Unmerged():
+                if isinstance(change, Merged):
+                    assert change.known.tolist() == self.known.tolist()
+                    assert change.declined.tolist() == self.declined.tolist()
+                for row in change.rows:
+                    self.follow(row)
+            case _:
+                pass
