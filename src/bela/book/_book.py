@@ -22,6 +22,7 @@ class Step:
     code: int = UNKNOWN  # of a class that was merged
     into: int = UNKNOWN
     rows: list[int] = field(default_factory=list)  # of the class that was merged
+    number: int = 0  # of the event
 
 
 class Book:
@@ -182,7 +183,7 @@ class Book:
         known, declined = self.known.copy(), self.declined.copy()
         changes = self._recode(rows, into)
         self.codes.remove(event.old)
-        self.steps.append(Step(event, code=code, into=into, rows=rows))
+        self.steps.append(Step(event, code=code, into=into, rows=rows, number=self.version))
         return Merged(code=code, into=into, rows=changes, known=known, declined=declined)
 
     def _set_target(self, event: events.TargetSet) -> Change:
@@ -234,7 +235,9 @@ class Book:
                 self.codes.rename(undone.new, undone.old)
             case events.ClassMerged():
                 self.codes.restore(undone.old, step.code)
-                return Unmerged(code=step.code, into=step.into, rows=self._recode(step.rows, step.code))
+                known, declined = self.known.copy(), self.declined.copy()
+                rows = self._recode(step.rows, step.code)
+                return Unmerged(code=step.code, into=step.into, rows=rows, known=known, declined=declined)
         return None
 
     def _reopen(self, undone: events.Answered | events.Skipped | events.Rejected, step: Step, place: int) -> Change:

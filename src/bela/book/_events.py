@@ -16,6 +16,7 @@ from bela.records import BoolArray, IntArray, Json, Proposal, Question, Role
 
 Count = Annotated[int, Field(strict=True, ge=0)]
 Share = Annotated[float, Field(strict=True, gt=0, le=1)]
+Part = Annotated[float, Field(strict=True, ge=0, lt=1)]
 Cost = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 LabelValue: TypeAlias = StrictStr | StrictBool | Annotated[int, Field(strict=True)]
 
@@ -95,7 +96,9 @@ class Revised(Event, kind="revised"):
     arrays: StrictStr  # their name in the store
     digest: StrictStr  # of the content of the arrays
     method_version: Count  # tells whether they can be decided anew to compare
-    alpha: Annotated[float, Field(strict=True, ge=0, lt=1)] = 0.0  # what their certificate may spend
+    separated: StrictBool = False  # whether they learnt from training answers only, so that earlier draws count
+    looks: tuple[tuple[Count, Part], ...] = ()  # at so many draws, each with a part of alpha
+    alpha: Part = 0.0  # what bets on all later draws may spend
 
 
 class Answered(Event, kind="answered"):
@@ -234,11 +237,13 @@ class Merged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmerged:
-    """The last merge was taken back: these rows are of their class again."""
+    """A merge was taken back: these rows are of their class again. The rest is as for `Merged`."""
 
     code: int
     into: int
     rows: tuple[RowChanged, ...]
+    known: IntArray
+    declined: BoolArray
 
 
 Change: TypeAlias = Began | Asked | Revised | TargetSet | RowChanged | Merged | Unmerged

@@ -1,21 +1,25 @@
-"""The draws of a campaign, and all certificates that rest on them: how each row was drawn, what that says of revisions.
+"""All that certifies revisions: looks at held-out draws, and bets on the draws from after a release.
 
-A revision's certificate is the log of draws replayed on the rows outside the revision's training answers, with bets on
-the draws from after its adoption only; after an undo it is replayed anew. docs/guarantees.md proves that these are
-weighted draws without replacement from a labelling that was fixed before.
+A *release* is a revision that learnt from everything known. Its certificate is the log of draws replayed on the rows
+outside its training answers, with bets on the draws from after its adoption only. docs/guarantees.md proves that these
+are weighted draws without replacement from a labelling that was fixed before.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bela.book import Book, Merged, RowChanged
+from bela.book import Book, Merged, RowChanged, Unmerged
 from bela.bounds import AlphaBudget
 from bela.methods._deciding import choose_bin, merge_codes
+from bela.methods.bela._looks import Look, is_wrong
 from bela.methods.bela._revision import Revision
 from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray
 from bela.shares import allowed_errors
+
+_NO_MATTER = 0.01  # alpha of bets that certify nothing
+Said = Mapping[int, Sequence[int]]  # row to all that was ever answered about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +31,11 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A row drawn for the bound: from the bins of a revision, with these weights for the rows of each bin."""
+    """A row drawn for the bound: from the bins of a revision, with these weights for their rows, or uniformly."""
 
     row: int
-    revision: int
-    weights: FloatArray
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
-    """What a revision's certificate rests on for good, as classes have been merged since.
-
-    Which classes are merged is decided by people who have seen the draws, so these go on to count as they did before.
-    A merge only makes wrong labels right: what was certain without it is certain with it.
-    """
-
-    revision: Revision  # with the labels from before, like all that follows
-    end: int  # the place in the log where bets end
-    known: IntArray
-    declined: BoolArray
-    seen: BoolArray  # rows that were answered, or declined, by then
+    revision: int | None = None
+    weights: FloatArray | None = None
 
 
 class Pool:
@@ -60,6 +49,11 @@ class Pool:
         self._place = np.full(len(bin_), -1, dtype=np.int64)
         for part in self._rows:
             self._place[part] = np.arange(len(part))
+
+    @classmethod
+    def uniform(cls, drawable: BoolArray) -> "Pool":
+        """Return a pool of one bin."""
+        return cls(np.zeros(len(drawable), dtype=np.int8), drawable, 1)
 
     def holds(self, row: int) -> bool:
         """Whether a row is still to be drawn."""
@@ -107,24 +101,30 @@ class Replay:
         self._cell_of: IntArray = self.revision.bin
         self._weight_of_cell: IntArray = np.arange(len(self.revision.sizes))
 
-    def advance(self, known: IntArray, declined: BoolArray, end: int | None = None) -> None:
-        """Take in the events whose outcome is known by now, up to the first that is open, or to `end`."""
-        for event in self._log[self.place : end]:
+    def advance(self, said: Said, declined: BoolArray) -> None:
+        """Take in the events whose outcome is known by now, up to the first that is open."""
+        for event in self._log[self.place :]:
             row = event.row
-            if known[row] == UNKNOWN and not declined[row]:
+            if row not in said and not declined[row]:
                 return
             self.place += 1
             if self._taken[row]:
                 continue  # among this revision's training answers, so not in its population
-            wrong = bool(known[row] != self.revision.codes[row])
+            wrong = is_wrong(said.get(row, ()), int(self.revision.codes[row]))
             if isinstance(event, Draw) and self.place > self._start:
-                self._cross_with(event.revision)
-                weights = event.weights[self._weight_of_cell]
-                self.bets.observe(int(self._cell_of[row]), wrong=wrong, weights=weights)
-                self.n_draws += 1
+                self._bet(event, wrong)
             else:
                 self.bets.know(int(self._cell_of[row]), wrong=wrong)
             self._taken[row] = True
+
+    def _bet(self, event: Draw, wrong: bool) -> None:
+        if event.revision is not None and event.weights is not None:
+            self._cross_with(event.revision)
+            weights = event.weights[self._weight_of_cell]
+        else:
+            weights = np.ones(len(self.bets.left))
+        self.bets.observe(int(self._cell_of[event.row]), wrong=wrong, weights=weights)
+        self.n_draws += 1
 
     def _cross_with(self, other: int) -> None:
         """Cut the rows left into cells in which the weights of another revision's bins, and its own, are constant."""
@@ -152,114 +152,153 @@ class Replay:
         twin.regroup(np.bincount(self.revision.bin[~self._taken], minlength=len(self.revision.sizes)))
         return twin.weights()
 
-    def right_lower(self, answered: IntArray, wrong: BoolArray) -> int:
-        """Bound the rows labelled right from below, where answers correct the rows that the revision has `wrong`."""
-        outside = self.revision.outside
-        corrected = int((outside[answered] & wrong).sum())
-        taken_back = self.revision.n_training - int((~outside[answered]).sum())
-        return len(outside) - max(self.bets.errors_upper - corrected, 0) - taken_back
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """A bound that rests for good on what was known at some moment, as classes were merged or parted then.
+
+    Which classes are merged is decided by people who have seen the draws, so these go on to count as they did before.
+    A merge only makes wrong labels right: what was certain without it is certain with it, and not the reverse.
+    """
+
+    errors_upper: int
+    codes: IntArray  # of the revision, with the classes from before, like `known`
+    known: IntArray
+
+
+@dataclass(slots=True, kw_only=True)
+class Bound:
+    """A bound on the errors of a revision in a population of rows: by a look, or by bets where there is none."""
+
+    revision: int
+    population: BoolArray
+    alpha: float
+    merges: frozenset[int]  # in force when it began: it says nothing where one of them was taken back
+    look: Look | None = None
+    outside: IntArray  # rows that are not in the population
+    closed: Closed | None = None
 
 
 class Certificates:
-    """What draws from after its adoption certify of each revision; all together may fail with probability alpha."""
+    """What is certified of each revision; all together may fail with probability alpha."""
 
     def __init__(self, alpha: float) -> None:
         self.alpha = AlphaBudget(alpha)
         self.log: list[Draw | Trained] = []
+        self.said: dict[int, list[int]] = {}  # row to all class codes that it was ever answered with
         self.revisions: list[Revision] = []
-        self.alphas: list[float] = []  # what each revision may spend, 0 where nothing
-        self.starts: list[int] = []  # where in the log the draws begin that count for each
-        self.aims: list[int | None] = []  # errors to stay below, as the target was when each was adopted
-        self.closed: dict[int, Closed] = {}  # revisions whose certificate is from before a merge
-        self.certified: int | None = None  # the last revision that spends: draws are for its certificate
-        self.replays: dict[int, Replay | None] = {}  # by revision; None: to be begun anew when somebody asks
+        self.bounds: list[Bound] = []
+        self.starts: dict[int, int] = {}  # where in the log the draws begin that bets on a revision count
+        self.aims: dict[int, int | None] = {}  # errors to stay below, as the target was when each was adopted
+        self.certified: int | None = None  # the last release: weighted draws are for its certificate
+        self._replays: dict[int, Replay] = {}  # by revision; made when somebody asks
         self._unmerged: list[Revision] = []  # as they were made
 
-    def add(self, book: Book, revision: Revision, alpha: float) -> None:
-        """Adopt a revision; draws from here on count for it if it may spend something."""
+    def add(self, book: Book, revision: Revision) -> int:
+        """Adopt a revision; return its number."""
         self._unmerged.append(revision)
         self.revisions.append(_merged(revision, book))
-        self.starts.append(len(self.log))
-        self.aims.append(None if book.target is None else allowed_errors(book.n_rows, book.target))
-        self.alphas.append(alpha)
+        return len(self.revisions) - 1
+
+    def look(self, book: Book, look: Look) -> None:
+        """Have a look at a revision when its draws are there."""
+        self._add_bound(book, look.revision, look.population, look.alpha, look)
+
+    def bet(self, book: Book, index: int, alpha: float) -> None:
+        """Bet on the draws from here on, for a revision that has learnt from what came before."""
+        self.starts[index] = len(self.log)
+        self.aims[index] = None if book.target is None else allowed_errors(book.n_rows, book.target)
         self.alpha.take(alpha)
-        if alpha > 0:
-            self.certified = len(self.revisions) - 1
+        self._add_bound(book, index, self.revisions[index].outside, alpha)
+        self.certified = index
 
-    def spending(self) -> list[int]:
-        """Return the revisions that have a certificate."""
-        return [index for index, alpha in enumerate(self.alphas) if alpha > 0]
+    def _add_bound(
+        self, book: Book, index: int, population: BoolArray, alpha: float, look: Look | None = None
+    ) -> None:
+        bound = Bound(
+            revision=index, population=population, alpha=alpha, merges=_merges(book), look=look,
+            outside=np.flatnonzero(~population),
+        )  # fmt: skip
+        self.bounds.append(bound)
 
-    def replay(self, index: int, book: Book) -> Replay:
-        """Return the certificate of a revision, brought up to date."""
-        closed = self.closed.get(index)
-        if closed is None:
-            return self._advanced(index, book.known, book.declined)
-        return self._advanced(index, closed.known, closed.declined, closed.end)
-
-    def _advanced(self, index: int, known: IntArray, declined: BoolArray, end: int | None = None) -> Replay:
-        replay = self.replays.get(index)
+    def replay(self, index: int, declined: BoolArray, *, start: int = 0) -> Replay:
+        """Return the bets on a revision, brought up to date; on one that is not a release, for planning, from `start`."""
+        replay = self._replays.get(index)
         if replay is None:
-            replay = self.replays[index] = self.begin_replay(index)
-        replay.advance(known, declined, end)
+            alpha = next((b.alpha for b in self.bounds if b.revision == index and b.look is None), _NO_MATTER)
+            start, aim = self.starts.get(index, start), self.aims.get(index)
+            replay = self._replays[index] = Replay(index, self.revisions, self.log, alpha, aim=aim, start=start)
+        replay.advance(self.said, declined)
         return replay
 
-    def begin_replay(self, index: int) -> Replay:
-        """Return a certificate that has seen no draw yet."""
-        revisions = self.revisions
-        if index in self.closed:
-            revisions = [*revisions[:index], self.closed[index].revision, *revisions[index + 1 :]]
-        aim, start = self.aims[index], self.starts[index]
-        return Replay(index, revisions, self.log, self.alphas[index], aim=aim, start=start)
+    def alpha_of(self, index: int) -> float:
+        """Return what the bets on a release may spend."""
+        return next(bound.alpha for bound in self.bounds if bound.revision == index and bound.look is None)
+
+    def errors_upper(self, bound: Bound, book: Book) -> int | None:
+        """Return what a bound says by now; None if nothing."""
+        return self._upper(bound, book.declined) if bound.merges <= _merges(book) else None
+
+    def _upper(self, bound: Bound, declined: BoolArray) -> int | None:
+        if bound.closed is not None:
+            return bound.closed.errors_upper
+        if bound.look is None:
+            return self.replay(bound.revision, declined).bets.errors_upper
+        return bound.look.errors_upper(self.revisions[bound.revision], self.said) if bound.look.due else None
 
     def best(self, book: Book) -> tuple[Revision | None, float]:
         """Return the revision with the best certificate, and the rows that it certifies right."""
         if not self.revisions:
             return None, book.n_known
         best, most = self.revisions[-1], float(book.n_known)
-        answered = np.array([*book.given, *book.answered], dtype=np.intp)
-        for index in self.spending():
-            revision, closed = self.revisions[index], self.closed.get(index)
-            wrong = book.known[answered] != revision.codes[answered]
-            if closed is not None:  # what was wrong without the merge was counted as such
-                before = closed.known[answered]
-                wrong = np.where(before == UNKNOWN, wrong, before != closed.revision.codes[answered])
-            right = self.replay(index, book).right_lower(answered, wrong)
+        for bound, right in self.rows_right(book):
             if right >= most:
-                best, most = revision, right
+                best, most = self.revisions[bound.revision], right
         return best, most
 
+    def rows_right(self, book: Book) -> Iterator[tuple[Bound, int]]:
+        """Yield each bound that says something, and how many rows are right if the labels of its revision are put out.
+
+        Answers correct the rows that the revision has wrong. A row outside the population is right if it is known.
+        """
+        answered = np.array([*book.given, *book.answered], dtype=np.intp)
+        for bound in self.bounds:
+            upper = self.errors_upper(bound, book)
+            if upper is None:
+                continue
+            wrong = book.known[answered] != self.revisions[bound.revision].codes[answered]
+            if bound.closed is not None:  # what was wrong without the merge was counted as such
+                before = bound.closed.known[answered]
+                wrong = np.where(before == UNKNOWN, wrong, before != bound.closed.codes[answered])
+            corrected = int((bound.population[answered] & wrong).sum())
+            unknown = int((book.known[bound.outside] == UNKNOWN).sum())
+            yield bound, book.n_rows - max(upper - corrected, 0) - unknown
+
     def change_row(self, change: RowChanged) -> None:
-        """Take in an answer; one that is changed or taken back has all certificates replayed."""
-        row = change.row
-        for closed in self.closed.values():
-            if closed.seen[row]:  # also when it was taken back since
-                closed.known[row], closed.declined[row] = change.code, change.declined
-        if change.before != UNKNOWN or change.was_declined:
-            self.replays = dict.fromkeys(self.replays)
+        """Take in an answer; one that was another before has all bets replayed, and counts as wrong where either is."""
+        said = self.said.get(change.row, [])
+        new = change.code != UNKNOWN and change.code not in said
+        if new:
+            self.said[change.row] = [*said, change.code]
+        if change.was_declined or (new and said):
+            self._replays = {}
 
-    def merge(self, book: Book, change: Merged) -> None:
-        """Take two classes for one: what was certain rests on the draws as they were, later draws count anew."""
-        self._close(change)
-        self.recode(book)
-        if self.certified is not None and self.certified in self.closed:
-            # go on with its labels, by later draws and another part of alpha
-            self.add(book, self._unmerged[self.certified], self.alpha.left / 2)
-
-    def recode(self, book: Book) -> None:
-        """Let the labels of all revisions be of the classes that there are by now."""
+    def merge(self, book: Book, change: Merged | Unmerged) -> None:
+        """Take two classes for one, or one for two again: all that was certain rests on the draws as they were."""
+        for bound in self.bounds:
+            upper = self._upper(bound, change.declined)
+            if upper is not None and bound.closed is None:
+                codes = self.revisions[bound.revision].codes
+                bound.closed = Closed(errors_upper=upper, codes=codes, known=change.known)
+        self.bounds = [bound for bound in self.bounds if bound.closed is not None]
         self.revisions[:] = [_merged(revision, book) for revision in self._unmerged]
-        self.replays = dict.fromkeys(self.replays)
+        self.said.update((row.row, [row.code]) for row in change.rows)
+        self.certified, self._replays = None, {}
 
-    def _close(self, change: Merged) -> None:
-        """Let certificates with draws in them rest on these, as they are: see `Closed`."""
-        for index in [index for index in self.spending() if index not in self.closed]:
-            replay = self._advanced(index, change.known, change.declined)
-            if replay.n_draws:
-                self.closed[index] = Closed(
-                    revision=self.revisions[index], end=replay.place, known=change.known.copy(),
-                    declined=change.declined.copy(), seen=(change.known != UNKNOWN) | change.declined,
-                )  # fmt: skip
+
+def _merges(book: Book) -> frozenset[int]:
+    """Return which merges of classes are in force: by the number of each."""
+    return frozenset(step.number for step in book.merges())
 
 
 def _merged(revision: Revision, book: Book) -> Revision:

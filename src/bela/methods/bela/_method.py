@@ -1,57 +1,62 @@
-"""The certified method: labels by a learner that sees all rows, a certificate by random draws from after its fit."""
+"""The certified method: labels by a learner that sees all rows, certified by random draws that it has not seen."""
 
 import threading
 from collections.abc import Sequence
-from itertools import islice
+from functools import partial
 
 import numpy as np
 
 from bela.book import Asked, Began, Book, Change, Merged, Revised, RowChanged, Unmerged
-from bela.errors import JournalError, ParameterError
+from bela.errors import JournalError
 from bela.features import learner_features
 from bela.learning import TransductiveLearner
 from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, majority
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
-from bela.methods.bela._planning import SPEND_AGAIN, Plan, Situation, make_plan, next_size
+from bela.methods.bela._looks import Epoch, Look
+from bela.methods.bela._planning import AGAIN, Plan, Situation, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
-from bela.records import UNKNOWN, AnyArray, Assessment, BoolArray, Certificate, Guarantee, Labelling, Proposal, Role
+from bela.records import UNKNOWN, AnyArray, Assessment, Guarantee, Labelling, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may predict a draw
 _FIRST = "first-questions"
-_BATCH = 64  # the most training questions at once
+_BATCH = 64  # the most questions at once
+_LIVE = 0.5  # of alpha, for the looks of the first epoch
+_LIVE_AGAIN = 0.1  # of what is left, for those of a later one
+_RELEASE = 2 / 3  # of what is left, for a release that is to reach the target
+_LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
+_HALFWAY = 0.2  # of that, for a look at half of its draws
 
 
 @METHODS.register("bela")
 class Bela(AssessingMethod):
-    """Ask where the labels are in doubt, certify by weighted random draws.
+    """Ask where the labels are in doubt, hold some answers out, certify by them.
 
-    Every revision of the labels learns from all answers known by then. Its certificate counts draws from after that
-    moment only, so that nothing that shaped the labels, or decided to certify them, can have seen what it rests on.
+    While it learns, a share of the questions are uniform draws that training does not see, so that each revision of the
+    labels is certified by a look at all of them. When the target or the end of the budget is in reach, a *release* of
+    everything known to one more revision is certified by draws made after it.
 
-    A revision is made when the answers have grown by the factor `growth`; `uniform_share` of the training questions
-    after the first ones are drawn uniformly. The `learner` labels all rows from training answers; by default it is a
-    `TransductiveLearner` on the source's features.
+    The `learner` labels all rows from training answers; by default it is a `TransductiveLearner` on the source's
+    features.
     """
 
-    def __init__(
-        self, setup: Setup, *, growth: float = 1.4, uniform_share: float = 0.2, learner: Learner | None = None
-    ) -> None:
-        if not growth > 1:
-            raise ParameterError(f"growth is a factor above 1, not {growth}")
+    def __init__(self, setup: Setup, *, learner: Learner | None = None) -> None:
         super().__init__(setup)
-        self.growth, self.uniform_share, self._own_learner = growth, uniform_share, learner
+        self._own_learner = learner
         self._making, self._prepared = threading.Lock(), False
         self.certificates = Certificates(1 - setup.confidence)
-        self._picks: list[int] = []  # training questions after the last revision, in order
-        self._next_pick = 0
-        self._representative: dict[int, float] = {}  # how many rows like it each row stands for, if it was drawn
-        self._n_learnt = 0  # answers that the last revision was begun with
+        self.epoch: Epoch | None = None
+        self._teaches: dict[int, int] = {}  # row to the first answer to it, UNKNOWN if it was declined
+        self._since_draw: set[int] = set()  # rows answered since the outcome of a draw was last known
+        self._n_learnt = 0  # batches of the epoch that the last revision has learnt
         self._pool: Pool | None = None
-        self._pool_of = 0  # the revision whose bins the pool has
+        self._pool_of: int | None = None  # the revision whose bins the pool has, if any
+        self._representative: dict[int, float] = {}  # how many rows like it each row stands for, if it was drawn
         self._plan: Plan | None = None
+
+    # ------------------------------------------------------------------------------------------------- what happened
 
     def follow(self, book: Book, change: Change) -> None:
         """Advance the memo by what has just happened."""
@@ -59,44 +64,182 @@ class Bela(AssessingMethod):
         match change:
             case Began():  # rows that nobody can read are wrong in every revision, and cannot be drawn
                 self.certificates.log += [Trained(row) for row in book.set_aside]
+                self._begin_epoch(book, _LIVE * self.certificates.alpha.left)
             case Asked():
-                for proposal in change.questions:
-                    self._asked(proposal)
+                self._take_questions(book, change)
             case Revised():
                 self._adopt(book, change)
             case RowChanged():
+                self._learn(change)
                 self.certificates.change_row(change)
-            case Merged():
-                self.certificates.merge(book, change)
-                if self._pool_of in self.certificates.closed and self.certificates.certified is not None:
-                    self._pool_of = self.certificates.certified  # the same bins
-            case Unmerged():
-                self.certificates.recode(book)
+            case Merged() | Unmerged():
+                self._change_classes(book, change)
+
+    def _begin_epoch(self, book: Book, alpha: float, *, asking: Sequence[int] = ()) -> Epoch:
+        self.certificates.alpha.take(alpha)
+        self.epoch = Epoch.begin(book, alpha, start=len(self.certificates.log), asking=asking)
+        self._pool, self._pool_of, self._n_learnt = Pool.uniform(self.epoch.drawable), None, 0
+        self._teaches = {}
+        return self.epoch
+
+    def _live_part(self) -> float:
+        return _LIVE_AGAIN * self.certificates.alpha.left
+
+    def _take_questions(self, book: Book, asked: Asked) -> None:
+        """Take note of questions. The first one for training after weighted draws begins an epoch: see `Epoch`."""
+        assert self.epoch is not None
+        training = [proposal.row for proposal in asked.questions if proposal.role is Role.TRAINING]
+        self._pick_first(book)
+        if training and self.epoch.weighted:
+            waiting = self._waiting(book, training)
+            self.certificates.certified = None
+            rows = [proposal.row for proposal in asked.questions]
+            self._begin_epoch(book, self._live_part(), asking=rows).add_batch(waiting)
+        for proposal in asked.questions:
+            self._take_question(proposal)
+
+    def _take_question(self, proposal: Proposal) -> None:
+        """Take note of a question: its row is drawn, or trained on, and cannot be drawn any more."""
+        epoch, row = self.epoch, proposal.row
+        assert epoch is not None
+        assert self._pool is not None
+        if proposal.role is Role.TRAINING:
+            self.certificates.log.append(Trained(row))
+            if row not in epoch.batch_of:
+                epoch.add_batch([row])
+            epoch.train(row)
+        elif proposal.weights and self._pool_of is not None:
+            weights = np.array(proposal.weights, dtype=float)
+            self._representative[row] = 1.0 / float(weights[self.certificates.revisions[self._pool_of].bin[row]])
+            self.certificates.log.append(Draw(row, self._pool_of, weights))
+            epoch.draw(row, weighted=True)
+        else:
+            self._representative[row] = 1.0
+            self.certificates.log.append(Draw(row))
+            epoch.draw(row, weighted=False)
+        self._pool.remove(row)
+
+    def _learn(self, change: RowChanged) -> None:
+        """Keep what a row teaches: the first answer, unless it is taken back before any draw has shown anything."""
+        row = change.row
+        if change.code != UNKNOWN or change.declined:
+            if row not in self._teaches:
+                self._teaches[row] = change.code
+                self._since_draw.add(row)
+        elif row in self._since_draw:
+            del self._teaches[row]
+        if change.role is Role.BOUNDS:
+            self._since_draw = {row} if row in self._teaches else set()
+
+    def _adopt(self, book: Book, event: Revised) -> None:
+        kept = self.setup.arrays.load(event.arrays)
+        if digest_arrays(kept) != event.digest:
+            raise JournalError(f"the arrays {event.arrays!r} are not those that were recorded: restore a copy")
+        *arrays, rows, picks, uniform = kept
+        revision = Revision.from_arrays(arrays, rows)
+        index = self.certificates.add(book, revision)
+        self._representative.update((int(row), 1.0) for row in picks[uniform])
+        epoch = self.epoch
+        if not event.separated or epoch is None:
+            epoch = self._begin_epoch(book, self._live_part())
+            self.certificates.alpha.take(sum(alpha for _, alpha in event.looks))
+        for n_draws, alpha in event.looks:
+            look = Look(
+                revision=index, population=epoch.population(), n_draws=n_draws, alpha=alpha, epoch=epoch,
+                n_batches=epoch.n_batches,
+            )  # fmt: skip
+            self.certificates.look(book, look)
+        epoch.n_looked += bool(event.looks)
+        if event.alpha > 0:
+            self.certificates.bet(book, index, event.alpha)
+            self._pool, self._pool_of = Pool(revision.bin, revision.outside & ~book.asked, N_BINS), index
+        self._n_learnt = epoch.n_batches
+        if len(picks):
+            epoch.add_batch([int(row) for row in picks])
+
+    def _change_classes(self, book: Book, change: Merged | Unmerged) -> None:
+        """Begin anew after a merge: those who decided on it had seen the draws."""
+        assert self.epoch is not None
+        waiting = self._waiting(book)
+        self.certificates.merge(book, change)
+        epoch = self._begin_epoch(book, self._live_part())
+        if self.certificates.revisions:  # the labels that there are, by draws from now on
+            n_draws = max(epoch.n_draws(0) - len(waiting), 1)
+            look = Look(
+                revision=len(self.certificates.revisions) - 1, population=epoch.population(), n_draws=n_draws,
+                alpha=epoch.part(0), epoch=epoch, n_batches=0,
+            )  # fmt: skip
+            self.certificates.look(book, look)
+            epoch.n_looked = 1
+        if waiting:
+            epoch.add_batch(waiting)
+
+    def _waiting(self, book: Book, asking: Sequence[int] = ()) -> list[int]:
+        """Return the rows that training has picked and nobody was asked about; those `asking`ed just now too."""
+        assert self.epoch is not None
+        return [r for r in self.epoch.picks if r in asking or not (book.asked[r] or book.known[r] != UNKNOWN)]
+
+    # --------------------------------------------------------------------------------------------------- what to ask
 
     def propose(self, book: Book, n: int) -> Sequence[Proposal]:
-        """Choose up to n further questions: training or draws, whichever the plan says, and the other where none."""
-        training = self._training_questions(book, n)
-        if self._wants_draws(book):
-            return self._draw(book, n, []) or training
-        missing = n - len(training)
-        return [*training, *self._draw(book, missing, training)] if missing else training
+        """Choose up to n further questions: training or draws, whichever is due, and the other where there is none."""
+        if self._wants_release(book):  # nothing else is due until it is made
+            return self._draw(book, n, []) or self._training(book, n)
+        due = self._draws_due(book)
+        draws = self._draw(book, min(n, due), [])
+        rest = n - len(draws)
+        training = self._training(book, rest) if rest else []
+        rest -= len(training)
+        return [*draws, *training, *(self._draw(book, rest, [*draws, *training]) if rest else [])]
 
-    def revise(self, book: Book) -> Job | None:
-        """Return the next revision's making when all training questions are answered, or answers have grown enough."""
-        n_answers = book.n_known
-        if not n_answers:
-            if self._prepared:
-                return None
-            self._prepared = True
-            return Preparation(version=book.version, learner=self.learner)
-        grown = bool(self._n_learnt) and n_answers >= next_size(self._n_learnt, self.growth)
-        waiting = any(question.role is Role.TRAINING for question in book.open.values())
-        if n_answers == self._n_learnt or (not grown and (waiting or self._training_questions(book, 1))):
-            return None
-        taken = book.asked | (book.known != UNKNOWN)
-        if taken.all() and not grown:
-            return None  # there is nothing to choose from
-        return self._job(book, taken)
+    def _draws_due(self, book: Book) -> int:
+        """Return how many draws come before the next training question."""
+        epoch = self.epoch
+        assert epoch is not None
+        if self.certificates.certified is not None:
+            return book.n_rows if self._current_plan(book).role is Role.BOUNDS else 0
+        looks = [bound.look for bound in self.certificates.bounds if bound.look is not None]
+        wanted = max((look.n_draws for look in looks if look.epoch is epoch), default=0)
+        return max(wanted - len(epoch.drawn), 0)
+
+    def _training(self, book: Book, n: int) -> list[Proposal]:
+        """Return the next training questions; a row that was drawn already is in training without being asked."""
+        self._pick_first(book)
+        found = self._waiting(book)[:n]
+        if not found and not book.n_known and not book.open:  # all first questions were declined: try others
+            order = self.setup.rng(_TRAINING, book.n_rows).permutation(book.n_rows)
+            found = order[~book.asked[order]][:n].tolist()
+        return [Proposal(row=row, role=Role.TRAINING, revision=book.n_revisions) for row in found]
+
+    def _pick_first(self, book: Book) -> None:
+        """Have training pick rows that cover the data, if it has picked none."""
+        assert self.epoch is not None
+        if self.epoch.picks or book.revisions or book.given:
+            return
+        arrays = self.setup.arrays
+        if _FIRST not in arrays:
+            arrays.save(_FIRST, [np.asarray(self.learner().first_questions())])
+        rows = [int(row) for row in arrays.load(_FIRST)[0] if self.epoch.drawable[row]]
+        self.epoch.add_batch(rows[: self.epoch.n_picks(0)])
+
+    def _draw(self, book: Book, n: int, but: Sequence[Proposal]) -> list[Proposal]:
+        pool = self._pool
+        if pool is None or not pool.left.any():
+            return []
+        weights = self._weights(book)
+        taken = {proposal.row for proposal in but}
+        n_left = int(pool.left.sum()) - sum(pool.holds(row) for row in taken)
+        recorded, found = () if self._pool_of is None else tuple(weights.tolist()), []
+        for number in range(min(n, n_left)):
+            row = pool.draw(weights, self.setup.rng(_DRAWS, len(book.questions) + len(but) + number), taken)
+            taken.add(row)
+            found.append(Proposal(row=row, role=Role.BOUNDS, revision=book.n_revisions, weights=recorded))
+        return found
+
+    def _weights(self, book: Book) -> np.ndarray:
+        return np.ones(1) if self._pool_of is None else self._replay(self._pool_of, book).weights()
+
+    # ------------------------------------------------------------------------------------------------------ revisions
 
     def learner(self) -> Learner:
         """Return the learner, made when it is first needed, by whoever needs it first: a fit may be under way."""
@@ -106,133 +249,101 @@ class Bela(AssessingMethod):
                 self._own_learner = TransductiveLearner(features, seed=self.setup.seed)
             return self._own_learner
 
-    def _training_questions(self, book: Book, n: int) -> list[Proposal]:
-        """Return the next training questions; rows that were drawn meanwhile are passed over."""
-        if not (self._picks or book.revisions or book.given):
-            self._picks = self._first_questions()
-        askable = (row for row in self._picks[self._next_pick :] if not book.asked[row] and book.known[row] == UNKNOWN)
-        found = list(islice(askable, n))
-        if not found and not book.n_known and not book.open:  # all first questions were declined: try others
-            order = self.setup.rng(_TRAINING, book.n_rows).permutation(book.n_rows)
-            found = order[~book.asked[order]][:n].tolist()
-        return [Proposal(row=row, role=Role.TRAINING, revision=book.n_revisions) for row in found]
+    def revise(self, book: Book) -> Job | None:
+        """Return the next revision's making when all rows that training picked are answered, or a release is due."""
+        epoch = self.epoch
+        if not book.n_known or epoch is None:
+            if self._prepared:
+                return None
+            self._prepared = True
+            return Preparation(version=book.version, learner=self.learner)
+        if self._wants_release(book):
+            return self._release(book)
+        if self.certificates.certified is not None or (self._n_learnt == epoch.n_batches and self.certificates.revisions):
+            return None
+        if any(row not in self._teaches for row in epoch.picks):
+            return None
+        return self._separated(book) if len(epoch.training(self._teaches).rows) else None
 
-    def _first_questions(self) -> list[int]:
-        arrays = self.setup.arrays
-        if _FIRST not in arrays:
-            arrays.save(_FIRST, [np.asarray(self.learner().first_questions())])
-        return [int(row) for row in arrays.load(_FIRST)[0]]
-
-    def _job(self, book: Book, taken: BoolArray) -> RevisionJob:
-        rows, number = [*book.given, *book.answered], len(book.revisions)
-        return RevisionJob(
-            version=book.version, name=f"revision-{number:04}-{book.version}",
-            rows=np.array(rows, dtype=np.intp), codes=book.known[rows], taken=taken, n_answers=len(rows),
-            representative=np.array([self._representative.get(row, 0.0) for row in rows]),
-            n_next=0 if taken.all() else next_size(len(rows), self.growth) - len(rows),
-            uniform_share=self.uniform_share, rng=self.setup.rng(_TRAINING, number),
-            learner=self.learner, alpha=self._alpha_for,
+    def _separated(self, book: Book) -> RevisionJob:
+        epoch = self.epoch
+        assert epoch is not None
+        look, answers = epoch.n_looked, epoch.training(self._teaches)
+        looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
+        taken = ~epoch.population()
+        return self._job(
+            book, rows=answers.rows, codes=answers.codes, taken=taken, separated=True, looks=looks,
+            n_next=partial(epoch.n_picks, look + len(looks)),
         )  # fmt: skip
 
-    def _asked(self, proposal: Proposal) -> None:
-        """Take note of a question: its row is drawn, or trained on, and cannot be drawn any more."""
-        row = proposal.row
-        if proposal.role is Role.BOUNDS:
-            weights = np.array(proposal.weights, dtype=float)
-            self._representative[row] = 1.0 / float(weights[self.certificates.revisions[self._pool_of].bin[row]])
-            self.certificates.log.append(Draw(row, self._pool_of, weights))
-        else:
-            self.certificates.log.append(Trained(row))
-            if row in self._picks:
-                self._next_pick = self._picks.index(row) + 1  # those before it were drawn
-        if self._pool is not None:
-            self._pool.remove(row)
+    def _release(self, book: Book) -> RevisionJob:
+        rows = np.array([*book.given, *book.answered], dtype=np.intp)
+        plan, left = self._current_plan(book), self.certificates.alpha.left
+        alpha, looks = _RELEASE * left, ()
+        if plan.n_draws is not None:
+            alpha, last = 0.0, _LAST * left
+            looks = ((plan.n_draws // 2, _HALFWAY * last), (plan.n_draws, (1 - _HALFWAY) * last))
+        n_next = Epoch.begin(book, 0.0).n_picks(0)
+        return self._job(
+            book, rows=rows, codes=book.known[rows], taken=book.asked | (book.known != UNKNOWN), separated=False,
+            looks=looks, alpha=alpha, n_next=lambda error: n_next,
+        )  # fmt: skip
 
-    def _adopt(self, book: Book, event: Revised) -> None:
-        kept = self.setup.arrays.load(event.arrays)
-        if digest_arrays(kept) != event.digest:
-            raise JournalError(f"the arrays {event.arrays!r} are not those that were recorded: restore a copy")
-        *arrays, rows, picks, uniform = kept
-        revision = Revision.from_arrays(arrays, rows)
-        self.certificates.add(book, revision, event.alpha)
-        if self._pool is None or event.alpha > 0:
-            self._pool = Pool(revision.bin, revision.outside & ~book.asked, N_BINS)
-            self._pool_of = len(self.certificates.revisions) - 1
-        self._n_learnt = event.n_answers
-        self._picks, self._next_pick = [int(row) for row in picks], 0
-        self._representative.update((int(row), 1.0) for row in picks[uniform])
+    def _job(self, book: Book, *, rows: AnyArray, **values: object) -> RevisionJob:
+        number = len(book.revisions)
+        return RevisionJob(
+            version=book.version, name=f"revision-{number:04}-{book.version}", n_answers=len(rows), rows=rows,
+            representative=np.array([self._representative.get(int(row), 0.0) for row in rows]),
+            rng=self.setup.rng(_TRAINING, number), learner=self.learner, **values,
+        )  # fmt: skip
 
-    def _alpha_for(self, book: Book, arrays: Sequence[AnyArray]) -> float:
-        """Decide what a new revision may spend of alpha; old draws may decide that too, as later ones alone count."""
-        certificates, last = self.certificates, self.certificates.certified
-        revision = Revision.from_arrays(arrays[:-3], arrays[-3])
-        if last is not None and revision.n_training < SPEND_AGAIN * certificates.revisions[last].n_training:
-            return 0.0
-        present = None if last is None else self._current_plan(book)
-        alpha = certificates.alpha.left / 2
-        plan = self._make_plan(book, revision, alpha, None, [*certificates.revisions, revision])
-        going_on = present is not None and present.role is Role.BOUNDS and book.target is not None
-        better = present is None or not going_on or plan.cost < present.cost
-        return alpha if better and plan.role is Role.BOUNDS else 0.0
+    # ------------------------------------------------------------------------------------------------------- planning
 
-    def _draw(self, book: Book, n: int, but: Sequence[Proposal]) -> list[Proposal]:
-        pool = self._pool
-        if pool is None or not pool.left.any():
-            return []
-        replay = self._replay(book)
-        weights = np.ones(N_BINS) if replay is None else replay.weights()
-        taken = {proposal.row for proposal in but}
-        n_left = int(pool.left.sum()) - sum(pool.holds(row) for row in taken)
-        recorded, found = tuple(weights.tolist()), []
-        for number in range(min(n, n_left)):
-            row = pool.draw(weights, self.setup.rng(_DRAWS, len(book.questions) + len(but) + number), taken)
-            taken.add(row)
-            found.append(Proposal(row=row, role=Role.BOUNDS, revision=book.n_revisions, weights=recorded))
-        return found
+    def _wants_release(self, book: Book) -> bool:
+        """Whether everything should be released to a revision now, which the next draws certify."""
+        certificates, epoch = self.certificates, self.epoch
+        if not certificates.revisions or certificates.certified is not None or (book.target, book.budget) == (None, None):
+            return False
+        assert epoch is not None
+        if not epoch.drawn or self._draws_due(book):
+            return False
+        return self._current_plan(book).role is Role.BOUNDS
 
-    def _replay(self, book: Book) -> Replay | None:
-        """Return the present certificate, brought up to date; None before any revision was worth one."""
-        index = self.certificates.certified
-        return None if index is None else self.certificates.replay(index, book)
+    def _current_plan(self, book: Book) -> Plan:
+        if self._plan is None:
+            self._plan = make_plan(self._situation(book))
+        return self._plan
+
+    def _situation(self, book: Book) -> Situation:
+        certificates, index = self.certificates, self.certificates.certified
+        last = len(certificates.revisions) - 1 if index is None else index
+        replay = self._replay(last, book)
+        alpha = _RELEASE * certificates.alpha.left if index is None else certificates.alpha_of(index)
+        return Situation(
+            book=book, revisions=certificates.revisions, certified=certificates.revisions[last], alpha=alpha,
+            later_alpha=_RELEASE * certificates.alpha.left, last_alpha=_LAST * certificates.alpha.left,
+            released=index is not None, n_draws=replay.n_draws, bets=replay.bets,
+        )  # fmt: skip
+
+    def _replay(self, index: int, book: Book) -> Replay:
+        assert self.epoch is not None
+        return self.certificates.replay(index, book.declined, start=self.epoch.start)
 
     def _assess(self, book: Book) -> Assessment:
         best, right = self.certificates.best(book)
-        certificate = Certificate(
-            lower=right / book.n_rows, confidence=self.setup.confidence, guarantee=Guarantee.ANYTIME,
-            n_training=book.n_answers[Role.TRAINING], n_bounds=book.n_answers[Role.BOUNDS],
-        )  # fmt: skip
         return Assessment(
-            certificate=certificate,
+            certificate=self._certificate(book, right / book.n_rows, Guarantee.ANYTIME),
             forecast=self._current_plan(book).forecast if self.certificates.revisions else None,
-            batch=1 if self._wants_draws(book) else self._batch(book),
+            batch=self._batch(book),
             label=lambda: _label(book, best, right),
         )
 
     def _batch(self, book: Book) -> int:
-        """Return how many training questions are left to ask; 1 as long as nobody has asked for the first ones."""
-        began = bool(self._picks or book.revisions or book.given) or _FIRST in self.setup.arrays
-        return max(1, len(self._training_questions(book, _BATCH))) if began else 1
-
-    def _wants_draws(self, book: Book) -> bool:
-        return self.certificates.certified is not None and self._current_plan(book).role is Role.BOUNDS
-
-    def _current_plan(self, book: Book) -> Plan:
-        if self._plan is None:
-            certificates, index = self.certificates, self.certificates.certified
-            revision = certificates.revisions[-1 if index is None else index]
-            alpha = certificates.alpha.left / 2 if index is None else certificates.alphas[index]
-            self._plan = self._make_plan(book, revision, alpha, self._replay(book), certificates.revisions)
-        return self._plan
-
-    def _make_plan(
-        self, book: Book, revision: Revision, alpha: float, replay: Replay | None, revisions: list[Revision]
-    ) -> Plan:
-        bets, n_draws = (revision.bets(alpha), 0) if replay is None else (replay.bets, replay.n_draws)
-        situation = Situation(
-            book=book, growth=self.growth, revisions=revisions, certified=revision, alpha=alpha,
-            spent=replay is not None, n_draws=n_draws, bets=bets,
-        )  # fmt: skip
-        return make_plan(situation)
+        """Return how many questions can be asked at once without loss; 1 until somebody has asked for the first."""
+        epoch = self.epoch
+        if epoch is None or self._pool_of is not None or not epoch.n_batches:
+            return 1
+        return max(1, min(self._draws_due(book) or len(self._waiting(book)), _BATCH))
 
 
 def _label(book: Book, best: Revision | None, right: float) -> Labelling:

@@ -14,7 +14,7 @@ from bela.methods._deciding import N_BINS, bin_edges
 from bela.records import AnyArray, BoolArray, FloatArray, IntArray
 from bela.storage import digest_arrays
 
-VERSION = 1  # to be raised with every change of what a revision comes to
+VERSION = 2  # to be raised with every change of what a revision comes to
 _CAUTION = 20.0  # nats of log-loss that it takes to change the fit's own view of its errors by a factor of e
 # What the learner thinks of its errors is right within a factor of two with a hundred answers, later within a third:
 # it is worth as much as so many errors that were seen.
@@ -158,11 +158,12 @@ class RevisionJob:
     taken: BoolArray  # rows that were asked, or need not be
     learner: Callable[[], Learner]
     n_answers: int
-    n_next: int
-    uniform_share: float
+    n_next: Callable[[float], int]  # how many rows to pick, by the error that the fit expects
     rng: np.random.Generator
-    alpha: Callable[[Book, Sequence[AnyArray]], float]
     name: str
+    separated: bool
+    looks: tuple[tuple[int, float], ...] = ()
+    alpha: float = 0.0
 
     def compute(self) -> Sequence[AnyArray]:
         """Return the arrays of the revision, the training rows, the next questions, and which were drawn uniformly."""
@@ -174,15 +175,17 @@ class RevisionJob:
         place[classes] = np.arange(len(classes), dtype=np.int32)
         codes, learner = place[self.codes], self.learner()
         fit = learner.fit(self.rows, codes)
-        seen, *arrays = make_revision(fit, codes, self.representative, len(classes)).to_arrays()
-        picks = learner.next_questions(fit, self.taken, self.n_next, uniform_share=self.uniform_share, rng=self.rng)
+        revision = make_revision(fit, codes, self.representative, len(classes))
+        seen, *arrays = revision.to_arrays()
+        n_next = 0 if self.taken.all() else self.n_next(revision.error_rate)
+        picks = learner.next_questions(fit, self.taken, n_next, uniform_share=0.0, rng=self.rng)
         return [classes[seen].astype(np.int32), *arrays, self.rows, picks.rows, picks.uniform]
 
     def decide(self, book: Book, arrays: Sequence[AnyArray]) -> Revised:
-        """Adopt the revision, with the part of alpha that its certificate may spend."""
+        """Adopt the revision, with the parts of alpha that its certificates may spend."""
         return Revised(
             version=self.version, n_answers=self.n_answers, arrays=self.name, digest=digest_arrays(arrays),
-            method_version=VERSION, alpha=self.alpha(book, arrays),
+            method_version=VERSION, separated=self.separated, looks=self.looks, alpha=self.alpha,
         )  # fmt: skip
 
 

@@ -1,0 +1,176 @@
+"""The live certificate: draws held out from training, looked at for every revision, from the first answers on.
+
+An *epoch* is a stretch of a campaign in which training chooses as if no draw existed, and draws are uniform. So the draws
+are a uniform sample for every revision of the epoch, those from before it was made included, and one exact *look* at a
+number of them that was fixed beforehand bounds its errors (docs/guarantees.md, "Looks at held-out draws").
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bela.book import Book
+from bela.bounds import errors_upper_one_look
+from bela.methods.bela._revision import Revision
+from bela.records import UNKNOWN, BoolArray, IntArray
+
+GROWTH = math.sqrt(2.0)  # of the answers from one revision to the next
+FIRST = 50  # answers to the first look, where there are rows enough
+_MOST_FIRST = 200
+_OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the answers that it begins with
+SHARES = np.arange(0.25, 0.61, 0.05)  # of the questions, that may be draws
+WITH_AN_END = 0.25  # that share where there is a target or a budget: then they are mainly for the planner
+USUAL = 0.4  # that share while nothing is known about the labels
+_USUAL_SLOPE = 0.35
+_LATER = 3.0  # how slowly the parts of alpha fall: like 1 / (k + 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """Rows, and what each of them teaches: class codes."""
+
+    rows: IntArray
+    codes: IntArray
+
+
+@dataclass(kw_only=True)
+class Epoch:
+    """What separates training from draws since some moment: all that training may depend on, and the draws in order.
+
+    Everything that is known when it begins belongs to training (the `base`). `alpha` is what all its looks together may
+    fail with, divided by `part`; that, `first` and `ended` (whether there was a target or a budget) are fixed then.
+    """
+
+    base: Answers
+    start: int  # the place in the log of all draws
+    drawable: BoolArray  # rows that could be drawn when it began
+    alpha: float
+    first: int
+    n_looks: int
+    ended: bool
+    picks: list[int] = field(default_factory=list)  # rows chosen for training since, in order, drawn ones too
+    batch_of: dict[int, int] = field(default_factory=dict)  # which batch of picks a row came with, from 1 on
+    n_batches: int = 0
+    n_looked: int = 0  # looks that revisions have got
+    drawn: list[int] = field(default_factory=list)
+    asked_until: list[float] = field(default_factory=list)  # the batch that training had come to, at each draw
+    batch: int = 0  # the last of which a row was asked
+    weighted: bool = False  # whether rows were drawn with weights: no look may count these
+
+    @classmethod
+    def begin(cls, book: Book, alpha: float, *, start: int = 0, asking: Sequence[int] = ()) -> "Epoch":
+        """Begin with all that is known; rows that are `asking`ed just now are still to come."""
+        rows = np.array([*book.given, *book.answered], dtype=np.intp)
+        first = max(first_size(book.n_rows), min(round(_OF_BASE * len(rows)), _MOST_FIRST))
+        drawable = ~book.asked & (book.known == UNKNOWN)
+        drawable[list(asking)] = True
+        most = book.n_rows if book.budget is None else min(book.budget, book.n_rows)
+        n_looks = 1 + max(0, math.floor(math.log(max(most / first, 1.0)) / math.log(GROWTH) + 1e-9))
+        return cls(
+            base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
+            first=first, n_looks=n_looks, ended=not (book.target is None and book.budget is None),
+        )  # fmt: skip
+
+    def size(self, look: int) -> int:
+        """How many answers of the epoch there are at a look."""
+        return round(self.first * GROWTH**look)
+
+    def part(self, look: int) -> float:
+        """Return the part of alpha that a look may fail with; all parts add up to alpha at most."""
+        if look >= self.n_looks:
+            return 0.0
+        whole = sum(1.0 / (k + _LATER) for k in range(self.n_looks))
+        return self.alpha / (look + _LATER) / whole
+
+    def n_draws(self, look: int) -> int:
+        """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers."""
+        return max(self.size(look) - len(self.picks), 0)
+
+    def n_picks(self, look: int, error: float | None = None) -> int:
+        """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
+        size, alpha = self.size(look), max(self.part(look), 1e-6)
+        if self.ended or error is None:
+            share = WITH_AN_END if self.ended else USUAL
+        else:
+            share = best_share(error, size, alpha)
+        return max(round((1.0 - share) * size) - len(self.picks), 1)
+
+    def add_batch(self, rows: Sequence[int]) -> None:
+        """Take note of what training picks next."""
+        self.n_batches += 1
+        self.picks += rows
+        self.batch_of.update(dict.fromkeys(rows, self.n_batches))
+
+    def training(self, teaches: Mapping[int, int]) -> Answers:
+        """Return what revisions learn from by now: the base, and picks by the first answer to each."""
+        rows = [row for row in self.picks if teaches.get(row, UNKNOWN) != UNKNOWN]
+        codes = np.array([teaches[row] for row in rows], dtype=self.base.codes.dtype)
+        return Answers(
+            rows=np.concatenate([self.base.rows, np.array(rows, dtype=np.intp)]),
+            codes=np.concatenate([self.base.codes, codes]),
+        )
+
+    def draw(self, row: int, *, weighted: bool) -> None:
+        """Take note of a draw."""
+        self.drawn.append(row)
+        self.asked_until.append(math.inf if weighted else self.batch)
+        self.weighted |= weighted
+
+    def train(self, row: int) -> None:
+        """Take note of a training question."""
+        self.batch = max(self.batch, self.batch_of.get(row, self.n_batches))
+
+    def population(self) -> BoolArray:
+        """Return the rows that the draws so far sample: those that could be drawn and that training has not picked."""
+        inside = self.drawable.copy()
+        inside[self.picks] = False
+        return inside
+
+
+def first_size(n_rows: int) -> int:
+    """Return how many answers there are at the first look."""
+    return min(FIRST, math.ceil(math.sqrt(n_rows)))
+
+
+def best_share(error: float, n_answers: int, alpha: float) -> float:
+    """Return the share of draws with which the most is certified, if labels of so many answers err that often.
+
+    >>> best_share(0.03, 100, 0.003) > best_share(0.4, 100, 0.003)
+    True
+    """
+    nats = math.log(1.0 / alpha)
+    left = np.clip(error * (1.0 - SHARES) ** -_USUAL_SLOPE, 1e-4, 1.0)
+    width = np.sqrt(2.0 * nats * left * (1.0 - np.minimum(left, 0.9)) / (SHARES * n_answers))
+    return float(SHARES[np.argmin(left + width + nats / (1.5 * SHARES * n_answers))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One bound on the errors of one revision, by the first so many draws of its epoch that lie in its population."""
+
+    revision: int
+    population: BoolArray
+    n_draws: int
+    alpha: float
+    epoch: Epoch
+    n_batches: int  # training may have come so far when its draws were made, and no further
+
+    @property
+    def due(self) -> bool:
+        """Whether all its draws were made, in the order that it rests on."""
+        made = self.epoch.asked_until[: self.n_draws]
+        return len(made) == self.n_draws and max(made, default=0) <= self.n_batches
+
+    def errors_upper(self, revision: Revision, said: Mapping[int, Sequence[int]]) -> int:
+        """Bound the errors of the population; what nobody has answered, or ever answered otherwise, counts as wrong."""
+        rows = [row for row in self.epoch.drawn[: self.n_draws] if self.population[row]]
+        wrong = sum(is_wrong(said.get(row, ()), int(revision.codes[row])) for row in rows)
+        n = int(self.population.sum())
+        return int(errors_upper_one_look(len(rows), wrong, population=n, alpha=self.alpha)) if rows else n
+
+
+def is_wrong(said: Sequence[int], code: int) -> bool:
+    """Whether a drawn row counts as wrong: nobody has said anything, or somebody at some time said something else."""
+    return not said or any(one != code for one in said)
