@@ -212,9 +212,7 @@ class Certificates:
         self._add_bound(book, index, self.revisions[index].outside, alpha)
         self.certified = index
 
-    def _add_bound(
-        self, book: Book, index: int, population: BoolArray, alpha: float, look: Look | None = None
-    ) -> None:
+    def _add_bound(self, book: Book, index: int, population: BoolArray, alpha: float, look: Look | None = None) -> None:
         bound = Bound(
             revision=index, population=population, alpha=alpha, merges=_merges(book), look=look,
             outside=np.flatnonzero(~population),

@@ -1,7 +1,7 @@
 """The certified method: labels by a learner that sees all rows, certified by random draws that it has not seen."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -13,11 +13,11 @@ from bela.learning import TransductiveLearner
 from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, majority
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
-from bela.methods.bela._looks import Epoch, Look
-from bela.methods.bela._planning import AGAIN, Plan, Situation, make_plan
+from bela.methods.bela._looks import Answers, Epoch, Look
+from bela.methods.bela._planning import Plan, Situation, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
-from bela.records import UNKNOWN, AnyArray, Assessment, Guarantee, Labelling, Proposal, Role
+from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Labelling, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may predict a draw
@@ -47,11 +47,11 @@ class Bela(AssessingMethod):
         self._own_learner = learner
         self._making, self._prepared = threading.Lock(), False
         self.certificates = Certificates(1 - setup.confidence)
-        self.epoch: Epoch | None = None
+        self.epoch: Epoch  # from the first event on
         self._teaches: dict[int, int] = {}  # row to the first answer to it, UNKNOWN if it was declined
         self._since_draw: set[int] = set()  # rows answered since the outcome of a draw was last known
         self._n_learnt = 0  # batches of the epoch that the last revision has learnt
-        self._pool: Pool | None = None
+        self._pool: Pool
         self._pool_of: int | None = None  # the revision whose bins the pool has, if any
         self._representative: dict[int, float] = {}  # how many rows like it each row stands for, if it was drawn
         self._plan: Plan | None = None
@@ -87,7 +87,6 @@ class Bela(AssessingMethod):
 
     def _take_questions(self, book: Book, asked: Asked) -> None:
         """Take note of questions. The first one for training after weighted draws begins an epoch: see `Epoch`."""
-        assert self.epoch is not None
         training = [proposal.row for proposal in asked.questions if proposal.role is Role.TRAINING]
         self._pick_first(book)
         if training and self.epoch.weighted:
@@ -101,8 +100,6 @@ class Bela(AssessingMethod):
     def _take_question(self, proposal: Proposal) -> None:
         """Take note of a question: its row is drawn, or trained on, and cannot be drawn any more."""
         epoch, row = self.epoch, proposal.row
-        assert epoch is not None
-        assert self._pool is not None
         if proposal.role is Role.TRAINING:
             self.certificates.log.append(Trained(row))
             if row not in epoch.batch_of:
@@ -140,7 +137,7 @@ class Bela(AssessingMethod):
         index = self.certificates.add(book, revision)
         self._representative.update((int(row), 1.0) for row in picks[uniform])
         epoch = self.epoch
-        if not event.separated or epoch is None:
+        if not event.separated:
             epoch = self._begin_epoch(book, self._live_part())
             self.certificates.alpha.take(sum(alpha for _, alpha in event.looks))
         for n_draws, alpha in event.looks:
@@ -159,7 +156,6 @@ class Bela(AssessingMethod):
 
     def _change_classes(self, book: Book, change: Merged | Unmerged) -> None:
         """Begin anew after a merge: those who decided on it had seen the draws."""
-        assert self.epoch is not None
         waiting = self._waiting(book)
         self.certificates.merge(book, change)
         epoch = self._begin_epoch(book, self._live_part())
@@ -176,7 +172,6 @@ class Bela(AssessingMethod):
 
     def _waiting(self, book: Book, asking: Sequence[int] = ()) -> list[int]:
         """Return the rows that training has picked and nobody was asked about; those `asking`ed just now too."""
-        assert self.epoch is not None
         return [r for r in self.epoch.picks if r in asking or not (book.asked[r] or book.known[r] != UNKNOWN)]
 
     # --------------------------------------------------------------------------------------------------- what to ask
@@ -195,7 +190,6 @@ class Bela(AssessingMethod):
     def _draws_due(self, book: Book) -> int:
         """Return how many draws come before the next training question."""
         epoch = self.epoch
-        assert epoch is not None
         if self.certificates.certified is not None:
             return book.n_rows if self._current_plan(book).role is Role.BOUNDS else 0
         looks = [bound.look for bound in self.certificates.bounds if bound.look is not None]
@@ -213,7 +207,6 @@ class Bela(AssessingMethod):
 
     def _pick_first(self, book: Book) -> None:
         """Have training pick rows that cover the data, if it has picked none."""
-        assert self.epoch is not None
         if self.epoch.picks or book.revisions or book.given:
             return
         arrays = self.setup.arrays
@@ -224,7 +217,7 @@ class Bela(AssessingMethod):
 
     def _draw(self, book: Book, n: int, but: Sequence[Proposal]) -> list[Proposal]:
         pool = self._pool
-        if pool is None or not pool.left.any():
+        if not pool.left.any():
             return []
         weights = self._weights(book)
         taken = {proposal.row for proposal in but}
@@ -236,7 +229,7 @@ class Bela(AssessingMethod):
             found.append(Proposal(row=row, role=Role.BOUNDS, revision=book.n_revisions, weights=recorded))
         return found
 
-    def _weights(self, book: Book) -> np.ndarray:
+    def _weights(self, book: Book) -> FloatArray:
         return np.ones(1) if self._pool_of is None else self._replay(self._pool_of, book).weights()
 
     # ------------------------------------------------------------------------------------------------------ revisions
@@ -252,49 +245,49 @@ class Bela(AssessingMethod):
     def revise(self, book: Book) -> Job | None:
         """Return the next revision's making when all rows that training picked are answered, or a release is due."""
         epoch = self.epoch
-        if not book.n_known or epoch is None:
+        if not book.n_known:
             if self._prepared:
                 return None
             self._prepared = True
             return Preparation(version=book.version, learner=self.learner)
         if self._wants_release(book):
             return self._release(book)
-        if self.certificates.certified is not None or (self._n_learnt == epoch.n_batches and self.certificates.revisions):
-            return None
-        if any(row not in self._teaches for row in epoch.picks):
+        learnt = self._n_learnt == epoch.n_batches and bool(self.certificates.revisions)
+        waiting = any(row not in self._teaches for row in epoch.picks)
+        if self.certificates.certified is not None or learnt or waiting:
             return None
         return self._separated(book) if len(epoch.training(self._teaches).rows) else None
 
     def _separated(self, book: Book) -> RevisionJob:
         epoch = self.epoch
-        assert epoch is not None
         look, answers = epoch.n_looked, epoch.training(self._teaches)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
-        taken = ~epoch.population()
-        return self._job(
-            book, rows=answers.rows, codes=answers.codes, taken=taken, separated=True, looks=looks,
-            n_next=partial(epoch.n_picks, look + len(looks)),
-        )  # fmt: skip
+        n_next = partial(epoch.n_picks, look + len(looks))
+        return self._job(book, answers, taken=~epoch.population(), n_next=n_next, separated=True, looks=looks)
 
     def _release(self, book: Book) -> RevisionJob:
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
         plan, left = self._current_plan(book), self.certificates.alpha.left
-        alpha, looks = _RELEASE * left, ()
-        if plan.n_draws is not None:
-            alpha, last = 0.0, _LAST * left
-            looks = ((plan.n_draws // 2, _HALFWAY * last), (plan.n_draws, (1 - _HALFWAY) * last))
+        last = _LAST * left
+        looks = () if plan.n_draws is None else (
+            (plan.n_draws // 2, _HALFWAY * last), (plan.n_draws, (1 - _HALFWAY) * last),
+        )  # fmt: skip
         n_next = Epoch.begin(book, 0.0).n_picks(0)
         return self._job(
-            book, rows=rows, codes=book.known[rows], taken=book.asked | (book.known != UNKNOWN), separated=False,
-            looks=looks, alpha=alpha, n_next=lambda error: n_next,
+            book, Answers(rows=rows, codes=book.known[rows]), taken=book.asked | (book.known != UNKNOWN),
+            n_next=lambda error: n_next, separated=False, looks=looks, alpha=0.0 if looks else _RELEASE * left,
         )  # fmt: skip
 
-    def _job(self, book: Book, *, rows: AnyArray, **values: object) -> RevisionJob:
-        number = len(book.revisions)
+    def _job(
+        self, book: Book, answers: Answers, *, taken: BoolArray, n_next: Callable[[float], int], separated: bool,
+        looks: tuple[tuple[int, float], ...], alpha: float = 0.0,
+    ) -> RevisionJob:  # fmt: skip
+        number, rows = len(book.revisions), answers.rows
         return RevisionJob(
             version=book.version, name=f"revision-{number:04}-{book.version}", n_answers=len(rows), rows=rows,
+            codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
             representative=np.array([self._representative.get(int(row), 0.0) for row in rows]),
-            rng=self.setup.rng(_TRAINING, number), learner=self.learner, **values,
+            rng=self.setup.rng(_TRAINING, number), learner=self.learner,
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- planning
@@ -302,9 +295,9 @@ class Bela(AssessingMethod):
     def _wants_release(self, book: Book) -> bool:
         """Whether everything should be released to a revision now, which the next draws certify."""
         certificates, epoch = self.certificates, self.epoch
-        if not certificates.revisions or certificates.certified is not None or (book.target, book.budget) == (None, None):
+        endless = book.target is None and book.budget is None
+        if not certificates.revisions or certificates.certified is not None or endless:
             return False
-        assert epoch is not None
         if not epoch.drawn or self._draws_due(book):
             return False
         return self._current_plan(book).role is Role.BOUNDS
@@ -326,7 +319,6 @@ class Bela(AssessingMethod):
         )  # fmt: skip
 
     def _replay(self, index: int, book: Book) -> Replay:
-        assert self.epoch is not None
         return self.certificates.replay(index, book.declined, start=self.epoch.start)
 
     def _assess(self, book: Book) -> Assessment:
@@ -341,7 +333,7 @@ class Bela(AssessingMethod):
     def _batch(self, book: Book) -> int:
         """Return how many questions can be asked at once without loss; 1 until somebody has asked for the first."""
         epoch = self.epoch
-        if epoch is None or self._pool_of is not None or not epoch.n_batches:
+        if self._pool_of is not None or not epoch.n_batches:
             return 1
         return max(1, min(self._draws_due(book) or len(self._waiting(book)), _BATCH))
 
