@@ -1,8 +1,8 @@
 """The live certificate: draws held out from training, looked at for every revision, from the first answers on.
 
-An *epoch* is a stretch of a campaign in which training chooses as if no draw existed, and draws are uniform. So the draws
-are a uniform sample for every revision of the epoch, those from before it was made included, and one exact *look* at a
-number of them that was fixed beforehand bounds its errors (docs/guarantees.md, "Looks at held-out draws").
+An *epoch* is a stretch of a campaign in which training chooses as if no draw existed, and draws are uniform. So the
+draws are a uniform sample for every revision of the epoch, those from before it was made included, and one exact *look*
+at a number of them that was fixed beforehand bounds its errors (docs/guarantees.md, "Looks at held-out draws").
 """
 
 import math
@@ -162,6 +162,10 @@ class Look:
         """Whether all its draws were made, in the order that it rests on."""
         made = self.epoch.asked_until[: self.n_draws]
         return len(made) == self.n_draws and max(made, default=0) <= self.n_batches
+
+    def is_settled(self, said: Mapping[int, Sequence[int]], declined: BoolArray) -> bool:
+        """Whether all its draws are answered or declined."""
+        return all(row in said or declined[row] for row in self.epoch.drawn[: self.n_draws])
 
     def errors_upper(self, revision: Revision, said: Mapping[int, Sequence[int]]) -> int:
         """Bound the errors of the population; what nobody has answered, or ever answered otherwise, counts as wrong."""

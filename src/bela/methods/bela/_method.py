@@ -138,8 +138,8 @@ class Bela(AssessingMethod):
         self._representative.update((int(row), 1.0) for row in picks[uniform])
         epoch = self.epoch
         if not event.separated:
+            self.certificates.alpha.take(event.alpha + sum(alpha for _, alpha in event.looks))
             epoch = self._begin_epoch(book, self._live_part())
-            self.certificates.alpha.take(sum(alpha for _, alpha in event.looks))
         for n_draws, alpha in event.looks:
             look = Look(
                 revision=index, population=epoch.population(), n_draws=n_draws, alpha=alpha, epoch=epoch,
@@ -183,7 +183,7 @@ class Bela(AssessingMethod):
         due = self._draws_due(book)
         draws = self._draw(book, min(n, due), [])
         rest = n - len(draws)
-        training = self._training(book, rest) if rest else []
+        training = self._training(book, rest, draws) if rest else []
         rest -= len(training)
         return [*draws, *training, *(self._draw(book, rest, [*draws, *training]) if rest else [])]
 
@@ -196,13 +196,14 @@ class Bela(AssessingMethod):
         wanted = max((look.n_draws for look in looks if look.epoch is epoch), default=0)
         return max(wanted - len(epoch.drawn), 0)
 
-    def _training(self, book: Book, n: int) -> list[Proposal]:
+    def _training(self, book: Book, n: int, drawn: Sequence[Proposal] = ()) -> list[Proposal]:
         """Return the next training questions; a row that was drawn already is in training without being asked."""
         self._pick_first(book)
-        found = self._waiting(book)[:n]
+        but = {proposal.row for proposal in drawn}
+        found = [row for row in self._waiting(book) if row not in but][:n]
         if not found and not book.n_known and not book.open:  # all first questions were declined: try others
             order = self.setup.rng(_TRAINING, book.n_rows).permutation(book.n_rows)
-            found = order[~book.asked[order]][:n].tolist()
+            found = [int(row) for row in order[~book.asked[order]] if row not in but][:n]
         return [Proposal(row=row, role=Role.TRAINING, revision=book.n_revisions) for row in found]
 
     def _pick_first(self, book: Book) -> None:
