@@ -123,3 +123,21 @@ def test_a_tab_is_in_sight_for_as_long_as_it_listens(service: LabelService, broa
         assert {one.id for one in service.lease("Ann", 100, tab="second")} == {one.id for one in held}
 
     asyncio.run(listen())
+
+
+def test_news_go_on_after_first_questions_that_failed(service: LabelService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full for a moment, say, does not end them: the questions are chosen a little later."""
+
+    def fail() -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(broadcast_module, "_AFTER_ERROR", 0.01)
+    monkeypatch.setattr(service, "prepare", fail)
+    made = Broadcast(service)
+    made.start()
+    try:
+        read_on = read(made, lambda line: "event" in line and state_of(line)["seq"] > 1)
+        asyncio.run(asyncio.wait_for(read_on, 20))
+        assert service.stored.campaign.open_questions
+    finally:
+        made.close()

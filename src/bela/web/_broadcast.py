@@ -80,19 +80,26 @@ class Broadcast:
 
     def _watch(self) -> None:
         self._publish()
-        self._service.prepare()
+        with self._going_on():
+            self._service.prepare()
         while not self._closed.is_set():
             news = self._news.wait(_APART)
             self._news.clear()
-            try:
+            with self._going_on():
                 if self._service.refresh() or news:
                     self._news.clear()
                     self._publish()
-            except Exception:  # a fit that failed, say: answers are taken in all the same
-                if not self._closed.is_set():
-                    _LOG.exception("the state cannot be made up to date")
-                self._closed.wait(_AFTER_ERROR)
             self._closed.wait(_APART)
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Say what went wrong and go on: a fit that failed, say, while answers are taken in all the same."""
+        try:
+            yield
+        except Exception:
+            if not self._closed.is_set():
+                _LOG.exception("the state cannot be made up to date")
+            self._closed.wait(_AFTER_ERROR)
 
     def _publish(self) -> None:
         self._text = to_json(self._service.status()).decode()
