@@ -213,7 +213,8 @@ def test_no_row_is_asked_twice_and_a_release_learns_from_everything(clusters):
 
     answer(campaign, label, 200)
     assert len(set(asked)) == len(asked) == campaign.n_asked
-    assert all((n == n_asked) != separated for separated, n, n_asked in sizes[3:])
+    assert all(n == n_asked for separated, n, n_asked in sizes if not separated)
+    assert any(n < n_asked for separated, n, n_asked in sizes if separated)
     assert {separated for separated, _, _ in sizes} == {True, False}
 
 
@@ -221,9 +222,7 @@ def fresh(campaign: Campaign, index: int) -> Replay:
     """The bets on a release, replayed from the beginning of the log."""
     certificates = campaign.method.certificates
     alpha, start = certificates.alpha_of(index), certificates.starts[index]
-    replay = Replay(
-        index, certificates.revisions, certificates.log, alpha, aim=certificates.aims[index], start=start
-    )
+    replay = Replay(index, certificates.revisions, certificates.log, alpha, aim=certificates.aims[index], start=start)
     replay.advance(certificates.said, campaign.book.declined)
     return replay
 

@@ -170,15 +170,16 @@ def easy_and_hard(rng: Rng) -> Data:
 
 
 class Restless(Bela):
-    """Any division of effort is as valid: release when luck has lasted, draw while it lasts, train when it turns."""
+    """Any division of effort is as valid: release now and then, draw while luck lasts, train when it turns."""
 
     def _current_plan(self, book: Book) -> Plan:
-        index = self.certificates.certified
-        last = len(self.certificates.revisions) - 1 if index is None else index
-        drawn = self.epoch.drawn
-        codes = self.certificates.revisions[last].codes
-        luck = len(drawn) < 40 and all(book.known[row] == codes[row] for row in drawn[-4:])
-        return Plan(role=Role.BOUNDS if luck else Role.TRAINING)
+        certificates, drawn = self.certificates, self.epoch.drawn
+        released = certificates.certified
+        last = len(certificates.revisions) - 1 if released is None else released
+        codes = certificates.revisions[last].codes
+        luck = len(drawn) < 40 and all(book.known[row] == codes[row] for row in drawn[-3:])
+        go_on = len(drawn) < 6 if released is not None else last % 3 == 2
+        return Plan(role=Role.BOUNDS if luck or go_on else Role.TRAINING)
 
 
 @dataclass(frozen=True, kw_only=True)

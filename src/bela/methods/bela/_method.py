@@ -24,6 +24,7 @@ _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may p
 _FIRST = "first-questions"
 _BATCH = 64  # the most questions at once
 _LIVE = 0.5  # of alpha, for the looks of the first epoch
+_LIVE_WITH_AN_END = 0.3  # the same where there is a target or a budget, as releases will need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
 _RELEASE = 2 / 3  # of what is left, for a release that is to reach the target
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
@@ -64,7 +65,8 @@ class Bela(AssessingMethod):
         match change:
             case Began():  # rows that nobody can read are wrong in every revision, and cannot be drawn
                 self.certificates.log += [Trained(row) for row in book.set_aside]
-                self._begin_epoch(book, _LIVE * self.certificates.alpha.left)
+                endless = book.target is None and book.budget is None
+                self._begin_epoch(book, (_LIVE if endless else _LIVE_WITH_AN_END) * self.certificates.alpha.left)
             case Asked():
                 self._take_questions(book, change)
             case Revised():
@@ -263,7 +265,7 @@ class Bela(AssessingMethod):
         epoch = self.epoch
         look, answers = epoch.n_looked, epoch.training(self._teaches)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
-        n_next = partial(epoch.n_picks, look + len(looks))
+        n_next = partial(epoch.n_picks, look + len(looks), len(answers.rows))
         return self._job(book, answers, taken=~epoch.population(), n_next=n_next, separated=True, looks=looks)
 
     def _release(self, book: Book) -> RevisionJob:
@@ -284,11 +286,13 @@ class Bela(AssessingMethod):
         looks: tuple[tuple[int, float], ...], alpha: float = 0.0,
     ) -> RevisionJob:  # fmt: skip
         number, rows = len(book.revisions), answers.rows
+        # Whether a row of a separated revision was drawn in this epoch must not show, not even in what it expects.
+        known = set(self.epoch.base.rows.tolist() if separated else rows.tolist())
+        drawn = [self._representative.get(row, 0.0) if row in known else 0.0 for row in rows.tolist()]
         return RevisionJob(
             version=book.version, name=f"revision-{number:04}-{book.version}", n_answers=len(rows), rows=rows,
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
-            representative=np.array([self._representative.get(int(row), 0.0) for row in rows]),
-            rng=self.setup.rng(_TRAINING, number), learner=self.learner,
+            representative=np.array(drawn), rng=self.setup.rng(_TRAINING, number), learner=self.learner,
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- planning
