@@ -285,7 +285,7 @@ def moved_target(method: str, rng: np.random.Generator, seed: int, twin: dict[st
         campaign, pac = run.campaign, run.campaign.method
         run.answer(lambda: pac._calibration is not None and (campaign.book.known[pac._calibration] != UNKNOWN).all())
         before, excess = pac._allowed, {}
-        for percent in np.arange(75.0, 99.5, 0.5).tolist():
+        for percent in range(80, 99):
             pac._allowed = allowed_errors(3000, percent / 100)
             unknown = campaign.book.known == UNKNOWN
             excess[percent] = int((wrong & unknown)[pac._sure_rows(pac._looks[0])].sum()) - pac._allowed
