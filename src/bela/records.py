@@ -177,6 +177,27 @@ class Forecast:
     high: int
 
 
+RUNGS = (0.7, 0.8, 0.9, 0.95, 0.99)  # shares of right labels that people are told the way to
+
+
+class Prospect(StrEnum):
+    """Whether a share of right labels can be certified, as far as anybody can tell."""
+
+    REACHED = "reached"
+    EXPECTED = "expected"
+    TOO_EARLY = "too early to say"
+    OUT_OF_REACH = "not reachable by asking this way"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """A share of right labels, and what it is expected to take to certify it: if it is EXPECTED, how many answers."""
+
+    share: float
+    prospect: Prospect
+    forecast: Forecast | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelling:
     """A label and a leaf for every row: class codes, UNKNOWN where no answer says anything yet.
@@ -204,6 +225,7 @@ class Assessment:
     certificate: Certificate
     label: Callable[[], Labelling]
     forecast: Forecast | None = None
+    climb: Callable[[], tuple[Rung, ...]] | None = None
     batch: int = 1
     reached: bool | None = None  # None: when the certificate is at the target
     refuted: bool = False
@@ -214,6 +236,11 @@ class Assessment:
     def labelling(self) -> Labelling:
         """A label and a leaf for every row."""
         return self.label()
+
+    @cached_property
+    def ladder(self) -> tuple[Rung, ...]:
+        """What each of some shares is expected to take; empty where the method cannot tell."""
+        return () if self.climb is None else self.climb()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from bela.features import PreparedData, prepare
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import ArrayStore, Journal, Setup, Source
-from bela.records import UNKNOWN, AnyArray, Assessment, Certificate, Forecast, Label, Question, Result, StopReason
+from bela.records import UNKNOWN, AnyArray, Assessment, Certificate, Forecast, Label, Question, Result, Rung, StopReason
 from bela.storage import MemoryArrays
 
 
@@ -282,6 +282,11 @@ class Campaign(AbstractContextManager["Campaign", None]):
     def forecast(self) -> Forecast | None:
         """How many more answers the target is expected to take; None where the method cannot tell."""
         return Forecast(answers=0, low=0, high=0) if self._reached else self.assessment.forecast
+
+    @property
+    def ladder(self) -> tuple[Rung, ...]:
+        """What 70, 80, 90, 95 and 99 % are expected to take; empty where the method cannot tell."""
+        return self.assessment.ladder
 
     @property
     def stop_reason(self) -> StopReason | None:

@@ -17,7 +17,7 @@ def status(campaign: FolderArgument, *, json_: JsonFlag = False) -> None:
         found = Overview(stored)
         times = [entry.at for entry in stored.journal.events() if entry.kind == "answered"]
     elsewhere = is_open(path)
-    words = [*found.lines(), *found.class_lines()]
+    words = [*found.lines(), *found.ladder_lines(), *found.class_lines()]
     last = None
     if times:
         at = datetime.fromtimestamp(times[-1], UTC)
