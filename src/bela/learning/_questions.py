@@ -3,6 +3,7 @@
 Nothing here knows which rows the certificate will draw, or has drawn: docs/guarantees.md says why that matters.
 """
 
+import warnings
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -83,12 +84,14 @@ def choose_questions(
 def _pick_spread(X: Floats, rows: Rows, doubt: Floats, n: int, rng: np.random.Generator) -> Rows:
     """The middles of n clusters of rows, each row as heavy as it is doubtful."""
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     place = np.sort(rng.choice(len(rows), SAMPLE, replace=False)) if len(rows) > SAMPLE else np.arange(len(rows))
     sample = np.asarray(X[rows[place]])
     if not n or len(np.unique(sample, axis=0)) <= n:
         return rows[:0]
-    with one_thread():
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # rows that are nearly the same: fewer clusters will do
         means = KMeans(n, n_init=1, max_iter=15, random_state=int(rng.integers(2**31)))
         centres = means.fit(sample, sample_weight=doubt[place] + 1e-3).cluster_centers_.astype(np.float32)
     label, distance = closest(sample, centres)

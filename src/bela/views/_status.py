@@ -168,8 +168,8 @@ class Monitor:
                 claim=certificate.claim if audit is None else audit.claim, word=certificate.guarantee.word,
                 worth=certificate.guarantee.sentence, expected=None if labels is None else labels.point.expected,
                 forecast=forecast, ladder=look.ladder, stop_reason=reason, revising=self._revising,
-                n_revisions=book.n_revisions, classes=look.classes, shown=view.columns, kinds=view.kinds, people=look.people,
-                pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
+                n_revisions=book.n_revisions, classes=look.classes, shown=view.columns, kinds=view.kinds,
+                people=look.people, pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
             )  # fmt: skip
 
     def answered(self, question: Question, by: str, *, first: bool) -> None:

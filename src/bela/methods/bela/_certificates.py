@@ -229,6 +229,11 @@ class Certificates:
         replay.advance(self.said, declined)
         return replay
 
+    @property
+    def n_released(self) -> int:
+        """How many answers the largest release has learnt from."""
+        return max((self.revisions[index].n_training for index in self.starts), default=0)
+
     def alpha_of(self, index: int) -> float:
         """Return what the bets on a release may spend."""
         return next(bound.alpha for bound in self.bounds if bound.revision == index and bound.look is None)

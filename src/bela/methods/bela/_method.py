@@ -14,7 +14,7 @@ from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, majority
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
 from bela.methods.bela._looks import Answers, Epoch, Look
-from bela.methods.bela._planning import Plan, Situation, make_ladder, make_plan
+from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
 from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Labelling, Proposal, Role
@@ -303,7 +303,7 @@ class Bela(AssessingMethod):
         endless = book.target is None and book.budget is None
         if not certificates.revisions or certificates.certified is not None or endless:
             return False
-        if not epoch.drawn or self._draws_due(book):
+        if not epoch.drawn or self._draws_due(book) or book.n_known < AGAIN * certificates.n_released:
             return False
         return self._current_plan(book).role is Role.BOUNDS
 
