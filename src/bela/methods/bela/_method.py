@@ -13,7 +13,7 @@ from bela.learning import TransductiveLearner
 from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, majority
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
-from bela.methods.bela._looks import Answers, Epoch, Look
+from bela.methods.bela._looks import Answers, Epoch, Look, is_wrong
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
@@ -28,6 +28,8 @@ _LIVE_WITH_AN_END = 0.3  # the same where there is a target or a budget, as rele
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
 _RELEASE = 2 / 3  # of what is left, for a release that is to reach the target
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
+_RECENT = 4  # revisions that tell how fast the error falls
+_PRIOR = 4.0  # draws that a fit's own view of its errors is worth
 _HALFWAY = 0.2  # of that, for a look at half of its draws
 
 
@@ -317,11 +319,21 @@ class Bela(AssessingMethod):
         last = len(certificates.revisions) - 1 if index is None else index
         replay = self._replay(last, book)
         alpha = _RELEASE * certificates.alpha.left if index is None else certificates.alpha_of(index)
+        recent = certificates.revisions[-_RECENT:]
         return Situation(
-            book=book, revisions=certificates.revisions, certified=certificates.revisions[last], alpha=alpha,
+            book=book, certified=certificates.revisions[last], alpha=alpha,
+            sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
+            errors=np.array([self._error(revision) for revision in recent]),
             later_alpha=_RELEASE * certificates.alpha.left, last_alpha=_LAST * certificates.alpha.left,
             released=index is not None, n_draws=replay.n_draws, bets=replay.bets,
         )  # fmt: skip
+
+    def _error(self, revision: Revision) -> float:
+        """Estimate the share of rows that a revision has wrong, for planning only."""
+        said = self.certificates.said
+        rows = [row for row in self.epoch.drawn if row in said and revision.outside[row]]
+        wrong = sum(is_wrong(said[row], int(revision.codes[row])) for row in rows)
+        return (wrong + _PRIOR * revision.error_rate) / (len(rows) + _PRIOR)
 
     def _replay(self, index: int, book: Book) -> Replay:
         return self.certificates.replay(index, book.declined, start=self.epoch.start)

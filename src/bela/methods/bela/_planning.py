@@ -12,7 +12,8 @@ from bela.records import RUNGS, FloatArray, Forecast, Prospect, Role, Rung
 from bela.shares import allowed_errors
 
 AGAIN = 1.4  # a release follows another when it has so many times the answers to learn from
-_USUAL_SLOPE = 0.35  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
+_USUAL_SLOPE = 0.45  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
+_DOUBT = 0.5  # weight of the usual slope, as the spread of log sizes that it would take to doubt it
 _GROWTH = np.cumprod([1.0, 1.2, 1.2, 1.3, 1.35, 1.4, *[1.5] * 6])  # of the answers, to releases ahead
 _STEPS = len(_GROWTH)
 _QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of what the error may be
@@ -29,7 +30,8 @@ class Situation:
     """Where a campaign stands, as far as it matters for the next question."""
 
     book: Book
-    revisions: list[Revision]
+    sizes: FloatArray  # training answers of the last revisions
+    errors: FloatArray  # the share of rows that each of them has wrong, as far as the draws tell
     certified: Revision  # the release that is being certified, or the last revision
     released: bool  # whether it is the former
     alpha: float  # of that release, or of one that would be made now
@@ -129,7 +131,7 @@ class _Ahead:
             self.sizes[0] = now.n_training
             self.sizes[1:] = np.maximum(self.sizes[1:], min(AGAIN * now.n_training, book.n_rows))
         self.extra = np.maximum(self.sizes - n_known, 0.0)  # training answers that are yet to come
-        self.factor = (self.sizes / now.n_training) ** -_slope(situation.revisions)
+        self.factor = (self.sizes / now.n_training) ** -_slope(situation)
 
     def costs(self, target: float) -> tuple[FloatArray, FloatArray]:
         """Answers still needed, for each quantile: to certify the present labels, if at all, or to train on."""
@@ -165,11 +167,8 @@ class _Ahead:
         return np.where(draws > 0, 1 - (1 - right) * (1 - self.sizes / book.n_rows), 0.0), left
 
 
-def _slope(revisions: list[Revision]) -> float:
-    """How fast the error falls with the training answers: the usual, bent by the last revisions."""
-    recent = revisions[-6:]
-    x = np.log([revision.n_training for revision in recent])
-    y = np.log([max(revision.error_rate, 1e-4) for revision in recent])
+def _slope(situation: Situation) -> float:
+    """How fast the error falls with the training answers: the usual, bent by what the draws say of the last revisions."""
+    x, y = np.log(situation.sizes), np.log(np.maximum(situation.errors, 1e-4))
     x, y = x - x.mean(), y - y.mean()
-    prior = 1.0  # weight of the usual slope, as the spread of log sizes that it would take to doubt it
-    return float(np.clip((-(x @ y) + prior * _USUAL_SLOPE) / (x @ x + prior), 0.1, 1.2))
+    return float(np.clip((-(x @ y) + _DOUBT * _USUAL_SLOPE) / (x @ x + _DOUBT), 0.15, 1.2))
