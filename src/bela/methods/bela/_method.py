@@ -14,6 +14,7 @@ from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, majority
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
 from bela.methods.bela._looks import Answers, Epoch, Look
+from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import Plan, Situation, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
@@ -328,6 +329,7 @@ class Bela(AssessingMethod):
             forecast=self._current_plan(book).forecast if self.certificates.revisions else None,
             batch=self._batch(book),
             label=lambda: _label(book, best, right),
+            take_parts=lambda: take_parts(book, self.certificates, best, self.setup.confidence),
         )
 
     def _batch(self, book: Book) -> int:
