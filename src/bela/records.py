@@ -240,11 +240,14 @@ class Parts:
 
     def at(self, share: float) -> SurePart:
         """Return the rows that are right to one of SURE_SHARES."""
-        if share not in SURE_SHARES:
-            raise ParameterError(
-                f"rows are sought of which 0.9, 0.95 or 0.99 are right, not {share}: choose one of these"
-            )
-        return self.sure[share]
+        return self.sure[check_sure_share(share)]
+
+
+def check_sure_share(share: float) -> float:
+    """Return one of SURE_SHARES; another share is an error."""
+    if share not in SURE_SHARES:
+        raise ParameterError(f"rows can be sure to 0.9, 0.95 or 0.99, not to {share}: choose one of these shares")
+    return share
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -126,9 +126,11 @@ def _check_export(export: Path, written: Mapping[str, object], stored: StoredCam
     """Say in what an export is not that of the campaign; labels are read back where they are a column."""
     from bela.cli._overview import document_of
     from bela.data import open_table
-    from bela.exports import certificate_differences, check_export, labels_digest, loaded_formats
+    from bela.exports import certificate_differences, check_export, keep_sure, labels_digest, loaded_formats
 
-    result = stored.campaign.result()
+    result, share = stored.campaign.result(), _mapping(written.get("kept")).get("share")
+    if isinstance(share, float):
+        result = keep_sure(result, share)
     wrong = [f"the certificate says {line}" for line in certificate_differences(written, document_of(stored, result))]
     wrong += check_export(export)
     about = _mapping(written.get("export"))
