@@ -95,8 +95,8 @@ _PUBLISHED = "This is the bound that was published with the method. It is seldom
 class Guarantee(StrEnum):
     """What the bound of a certificate is worth, and the words in which people are told.
 
-    ANYTIME holds at all times at once, LOOKS for all looks over which the allowed error is divided, ONE_LOOK for a
-    single look at a moment fixed beforehand. PAPER, HSAL and PLAL are the bounds of the published methods, which are
+    ANYTIME holds at all times at once, LOOKS for all looks over which the allowed error is divided, ONE_LOOK for
+    one sample of a size fixed beforehand. PAPER, HSAL and PLAL are the bounds of the published methods, which are
     not a guarantee under their own adaptive choices; nor is NONE, whatever it comes from.
 
     >>> Guarantee.ANYTIME.claim(0.9509, 0.95)
@@ -128,8 +128,8 @@ class Guarantee(StrEnum):
     )  # fmt: skip
     ONE_LOOK = (
         "one-look", True,
-        "The confidence is over the random draws, and for one look at a moment that was fixed beforehand: looking "
-        "often, and stopping at a number that pleases, makes it less true.",
+        "The confidence is over the random draws: one sample, whose size was fixed before its first row was drawn. "
+        "The number is about these labels; others, made after the sample was seen, would need another.",
     )  # fmt: skip
     PAPER = "paper", False, _PUBLISHED.format("not proved for leaves and labels that the counted answers have chosen")
     HSAL = "hsal", False, _PUBLISHED.format("not proved for clusters and labels that the counted answers have chosen")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,6 +64,15 @@ def test_laws(population: int, data: st.DataObject) -> None:
     if n == population:
         assert upper == w
     assert upper <= population - population * float(share_lower(n, w, alpha=0.05)) + 1e-6
+
+
+@pytest.mark.parametrize("population", [1, 7, 24])
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_an_error_more_is_an_error_more(population: int, alpha: float) -> None:
+    """What counts as wrong beyond what is wrong never lowers the bound on those that were not drawn."""
+    for n in range(1, population + 1):
+        upper = errors_upper_one_look(n, np.arange(n + 1), population=population, alpha=alpha)
+        assert (np.diff(upper) >= 1).all()
 
 
 def test_a_thousand_million_rows() -> None:

@@ -16,52 +16,67 @@ def noisy(blobs):
 
 
 def test_one_look_is_one_look(name, noisy, play):
-    """With a budget, the hold-out is looked at when it is used up; a budget that grows brings no second look."""
+    """With a budget, its last third is drawn after the last fit; a budget that grows brings no second look."""
     game = play(name, *noisy, budget=90)
-    game.answer(89)
-    assert game.lower == 89 / 400
-    game.answer(1)
-    predicted, lower = game.method._predicted, game.lower
-    assert game.lower > 0.5
+    game.answer(60)
+    assert game.lower == 60 / 400
+    game.answer(30)
+    assert [question.role for question in game.book.questions] == [Role.TRAINING] * 60 + [Role.BOUNDS] * 30
+    [look] = game.method._looks
+    assert look.alpha == pytest.approx(0.05)
     assert game.assessment.certificate.guarantee is Guarantee.ONE_LOOK
-    _, _, alpha = game.method._look
-    assert alpha == pytest.approx(0.05)
+    lower = game.lower
+    assert lower > 0.5
     game.set_target(None, budget=200)
     game.answer(60)
-    assert game.method._predicted is predicted
-    assert game.lower == lower  # until more rows are known than that
+    game.set_target(0.99, budget=300)
+    game.answer(60)
+    assert game.method._looks == [look]
+    assert game.lower >= lower  # mistakes that are found are mended
+    assert game.accuracy >= game.lower
     assert (game.codes[list(game.book.answered)] == game.y[list(game.book.answered)]).all()
 
 
-def test_skipped_rows_do_not_bring_the_look_forward(name, noisy, play):
-    """Skips use up nothing: the one look comes after the last answer, and skipped rows in it count as wrong."""
+@pytest.mark.parametrize("batch", [7, 90])
+def test_a_batch_leaves_the_draws_to_the_look(name, batch, noisy, play):
+    """However many questions are asked at once, those of the look come after the fit."""
+    game = play(name, *noisy, budget=90)
+    while game.book.n_asked < 90:
+        for question in game.ask(min(batch, 90 - game.book.n_asked)):
+            game.tell(question)
+    assert [question.role for question in game.book.questions] == [Role.TRAINING] * 60 + [Role.BOUNDS] * 30
+
+
+def test_draws_come_after_the_labels(name, noisy, play):
+    """No row of a sample was asked before the labels were made, and skips use up nothing: they count as wrong."""
     game = play(name, *noisy, budget=60)
-    game.answer(79, skip=4)
-    assert game.book.n_asked == 60
-    looked_at, _, _ = game.method._look
-    held_out = [question.row for question in game.book.questions if question.role is Role.BOUNDS]
-    assert set(held_out) == set(looked_at.tolist())
-    assert game.book.declined[held_out].any()
-    earlier = play(name, *noisy, budget=60)
-    earlier.answer(70, skip=4)
-    assert earlier.method._look is None
+    while not game.method._looks:
+        game.answer(1, skip=len(game.book.questions) % 3 == 2)
+    [look] = game.method._looks
+    before, skipped = game.book.asked.copy(), set(np.flatnonzero(game.book.declined))
+    assert not before[look.sample].any()
+    assert len(look.sample) == 60 - game.book.n_asked
+    assert look.population == 400 - before.sum()
+    labels = look.labels.copy()
+    game.answer(len(look.sample), skip=5)
+    assert set(np.flatnonzero(game.book.declined)) > skipped
+    assert look.wrong[look.sample].sum() >= len(look.sample) // 5
+    assert (look.labels == labels).all()
+    assert game.lower <= 1 - game.book.n_skipped / 400
 
 
 def test_looks_share_what_one_may_spend(name, noisy, play):
-    """With a target there is a look after each fit, and all of them together spend no more than one would."""
-    game = play(name, *noisy, target=0.99)
-    spent = []
-    for _ in range(150):
+    """With a target there is a look after a fit, and all of them together spend no more than one would."""
+    game, looks = play(name, *noisy, target=0.93), []
+    for _ in range(260):
         game.answer(1)
-        look = game.method._look
-        if look is not None and (not spent or look is not spent[-1]):
-            spent.append(look)
-    assert len(spent) > 2
-    alphas = [alpha for _, _, alpha in spent]
-    assert sum(alphas) < 0.05
+        looks += [look for look in game.method._looks if look not in looks]
+    assert len(looks) > 1
+    assert [look.alpha for look in looks] == pytest.approx([0.05 / (j * (j + 1)) for j in range(1, len(looks) + 1)])
     assert game.assessment.certificate.guarantee is Guarantee.LOOKS
-    game.set_target(None, budget=200)  # a last look, by its share as well
-    game.answer(50)
-    _, _, alpha = game.method._look
-    assert alpha < alphas[-1]
+    game.set_target(None, budget=400)  # a last look, with what is left
+    while (last := game.method._looks[-1]) in looks:
+        assert game.answer(1)
+    assert last.alpha == pytest.approx(0.05 / (len(looks) + 1))
+    assert sum(look.alpha for look in [*looks, last]) <= 0.05 + 1e-12
     assert game.assessment.certificate.guarantee is Guarantee.LOOKS

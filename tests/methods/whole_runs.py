@@ -20,12 +20,10 @@ from bela import Campaign
 from bela.book import Book, Change, Revised, RowChanged
 from bela.learning import Fit, Picks
 from bela.methods import METHODS
-from bela.methods._deciding import N_BINS
 from bela.methods.bela import Bela
-from bela.methods.bela._certificates import Draw
+from bela.methods.bela._planning import Plan
 from bela.methods.bela._revision import RevisionJob
-from bela.protocols import Setup
-from bela.records import AnyArray, BoolArray, FloatArray, IntArray, Proposal, Role
+from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray, Proposal, Role
 
 Rng = np.random.Generator
 Data = tuple[npt.NDArray[np.float64], IntArray]
@@ -172,19 +170,16 @@ def easy_and_hard(rng: Rng) -> Data:
 
 
 class Restless(Bela):
-    """Any division of effort is as valid: draw while luck lasts, train when it turns, certify every revision."""
+    """Any division of effort is as valid: release now and then, draw while luck lasts, train when it turns."""
 
-    def _alpha_for(self, book: Book, arrays: Sequence[AnyArray]) -> float:
-        return self.certificates.alpha.left / 2
-
-    def _wants_draws(self, book: Book) -> bool:
-        certified, log = self.certificates.certified, self.certificates.log
-        if certified is None:
-            return False
-        lately = [event.row for event in log if isinstance(event, Draw) and event.revision == certified]
-        codes = self.certificates.revisions[certified].codes
-        luck = len(lately) < 40 and all(book.known[row] == codes[row] for row in lately[-4:])
-        return luck or len(lately) < (25 if certified == 0 else 4)
+    def _current_plan(self, book: Book) -> Plan:
+        certificates, drawn = self.certificates, self.epoch.drawn
+        released = certificates.certified
+        last = len(certificates.revisions) - 1 if released is None else released
+        codes = certificates.revisions[last].codes
+        luck = len(drawn) < 40 and all(book.known[row] == codes[row] for row in drawn[-3:])
+        go_on = len(drawn) < 6 if released is not None else last % 3 == 2
+        return Plan(role=Role.BOUNDS if luck or go_on else Role.TRAINING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +188,8 @@ class Design:
 
     `skips` says which rows nobody answers, `brings` which labels are there from the start; both know all labels.
     With `batch` questions are answered in any order. With `slips`, some answers are wrong at first and changed later,
-    and some are taken back and given again.
+    and some are taken back and given again. Who `denies` errors changes the answer to a draw that was labelled wrong
+    into that label, once it is known.
     """
 
     population: Callable[[Rng], Data]
@@ -204,6 +200,7 @@ class Design:
     brings: Callable[[Rng, FloatArray, IntArray], IntArray] | None = None
     batch: int = 1
     slips: bool = False
+    denies: bool = False
     until: float = 0.6  # of the rows: the last answers are of no interest
 
 
@@ -236,6 +233,12 @@ def easiest(rng: Rng, X: FloatArray, y: IntArray) -> IntArray:
 
 
 DESIGNS = {
+    "no end": Design(population=balanced),
+    "no end, noisy labels": Design(population=noisy),
+    "no end, useless features, a vain model": Design(population=useless, learner=overconfident),
+    "no end, another mind at every revision": Design(population=useless, learner=Fickle, until=0.9),
+    "no end, hard rows skipped": Design(population=balanced, skips=hardly_answered),
+    "no end, labels brought": Design(population=noisy, brings=easiest),
     "balanced": Design(population=balanced, options={"target": 0.85}),
     "balanced, hard target": Design(population=balanced, options={"target": 0.9}),
     "rare classes": Design(population=rare, options={"target": 0.95}, until=0.45),
@@ -247,16 +250,17 @@ DESIGNS = {
     "many classes": Design(population=many_classes, options={"target": 0.9}),
     "errors where the model is sure": Design(population=traps, learner=overconfident, options={"target": 0.9}),
     "a model that memorises": Design(population=noisy, learner=memorising, method=Restless, options={"target": 0.8}),
-    "budget, no target": Design(population=balanced, options={"budget": 120}),
-    "many small revisions": Design(population=noisy, method=Restless, options={"target": 0.9, "growth": 1.1}),
+    "budget": Design(population=balanced, options={"budget": 120}),
+    "budget, a target out of reach": Design(population=noisy, options={"budget": 110, "target": 0.99}),
     "hard rows skipped": Design(population=balanced, method=Restless, options={"target": 0.9}, skips=hardly_answered),
     "a tenth skipped, in grids": Design(population=balanced, options={"target": 0.8}, skips=one_in_ten, batch=9),
     "labels brought": Design(population=noisy, options={"target": 0.85}, brings=easiest),
     "answers taken back and changed": Design(population=balanced, options={"target": 0.85}, slips=True),
-    "restless": Design(population=balanced, method=Restless, options={"target": 0.99, "growth": 1.2}),
+    "restless": Design(population=balanced, method=Restless, options={"target": 0.99}),
     "restless, vain, a tenth skipped, in grids": Design(
         population=noisy, learner=overconfident, method=Restless, options={"target": 0.99}, skips=one_in_ten, batch=5
     ),
+    "restless, errors denied": Design(population=noisy, method=Restless, options={"target": 0.99}, denies=True),
 }
 
 REAL = {
@@ -270,22 +274,14 @@ REAL = {
 # ------------------------------------------------------------------------------------------------ broken on purpose
 
 
-class Leaking(Restless):
-    """The model learns from bounds answers, and they still count as draws."""
+class Leaking(Bela):
+    """The model learns from draws, and they still count."""
 
-    def _job(self, book: Book, taken: BoolArray) -> RevisionJob:
-        job = super()._job(book, taken)
-        rows, codes = job.rows, job.codes
-        drawn = np.isin(rows, [event.row for event in self.certificates.log if isinstance(event, Draw)])
-        learner = _ToldMore(self.learner(), codes[~drawn], rows[drawn], codes[drawn])
-        return replace(
-            job, rows=rows[~drawn], codes=codes[~drawn], representative=job.representative[~drawn],
-            learner=lambda: learner,
-        )  # fmt: skip
-
-    def _adopt(self, book: Book, event: Revised) -> None:
-        super()._adopt(book, event)
-        self.certificates.starts[-1] = 0
+    def _separated(self, book: Book) -> RevisionJob:
+        job = super()._separated(book)
+        rows = np.array([row for row in self.epoch.drawn if book.known[row] != UNKNOWN], dtype=np.intp)
+        learner = _ToldMore(self.learner(), job.codes, rows, book.known[rows])
+        return replace(job, learner=lambda: learner)
 
 
 class _ToldMore:
@@ -306,68 +302,88 @@ class _ToldMore:
         return picks
 
 
-class EasyFirst(Restless):
+class PassingOver(Bela):
+    """Training passes over rows that were drawn, so that what it picks depends on the draws."""
+
+    def _separated(self, book: Book) -> RevisionJob:
+        job = super()._separated(book)
+        taken = job.taken.copy()
+        taken[self.epoch.drawn] = True
+        return replace(job, taken=taken)
+
+
+class EasyFirst(Bela):
     """Rows that the model is sure of are drawn more, and it is not taken into account."""
 
     def _draw(self, book: Book, n: int, but: Sequence[Proposal]) -> list[Proposal]:
-        if self._pool is None or not self._pool.left.any():
-            return []
-        weights = np.linspace(0.1, 1.0, N_BINS) ** 12
-        row = self._pool.draw(weights, self.setup.rng(12, len(book.questions)), {proposal.row for proposal in but})
-        return [Proposal(row=row, role=Role.BOUNDS, revision=book.n_revisions, weights=(1.0,) * N_BINS)]
+        if not self.certificates.revisions:
+            return super()._draw(book, n, but)
+        taken = {proposal.row for proposal in but}
+        rows = np.array([row for row in range(book.n_rows) if self._pool.holds(row) and row not in taken])
+        weights = (self.certificates.revisions[-1].bin[rows] + 2.0) ** 6
+        rng = self.setup.rng(12, len(book.questions))
+        chosen = rng.choice(rows, min(n, len(rows)), replace=False, p=weights / weights.sum()) if len(rows) else rows
+        return [Proposal(row=int(row), role=Role.BOUNDS, revision=book.n_revisions) for row in chosen]
 
 
-class WholeAlphas(Restless):
-    """Every revision may fail with all of alpha, and the best of them is reported."""
+class WholeAlphas(Bela):
+    """Every look may fail with all of alpha, and the best of them is reported."""
 
-    def __init__(self, setup: Setup, **options: Any) -> None:
-        super().__init__(setup, **options)
-        self.certificates.alpha = _Endless(1 - setup.confidence)  # type: ignore[assignment]
-
-    def _alpha_for(self, book: Book, arrays: Sequence[AnyArray]) -> float:
-        return 1 - self.setup.confidence
+    def _separated(self, book: Book) -> RevisionJob:
+        job = super()._separated(book)
+        return replace(job, looks=tuple((n, 1 - self.setup.confidence) for n, _ in job.looks))
 
 
-class _Endless:
-    """All of alpha, again and again."""
+class Peeking(Bela):
+    """The bound for one look is looked at after every draw, and the best is kept."""
 
-    def __init__(self, alpha: float) -> None:
-        self.left = alpha
+    def _adopt(self, book: Book, event: Revised) -> None:
+        n = [(d, 1 - self.setup.confidence) for d in range(2, book.n_rows // 2)] if event.looks else []
+        super()._adopt(book, event.model_copy(update={"looks": tuple(n)}))
 
-    def take(self, alpha: float) -> None: ...
+    def _draws_due(self, book: Book) -> int:
+        return max(20 * len(self.certificates.revisions) - len(self.epoch.drawn), 0)
 
 
-class SkipsForgotten(Restless):
-    """Draws that nobody answered are taken out of the log."""
+class SkipsForgotten(Bela):
+    """Draws that nobody answered are not counted."""
 
     def follow(self, book: Book, change: Change) -> None:
         super().follow(book, change)
-        if isinstance(change, RowChanged) and change.declined:
-            log = self.certificates.log
-            log[:] = [event for event in log if event.row != change.row or not isinstance(event, Draw)]
+        if isinstance(change, RowChanged) and change.declined and change.row in self.epoch.drawn:
+            place = self.epoch.drawn.index(change.row)
+            del self.epoch.drawn[place], self.epoch.asked_until[place]
 
 
-_AT_RANDOM = {"target": 0.99, "uniform_share": 1.0}  # training leaves the hard rows to the draws
+class LastWord(Bela):
+    """Only the last answer to a draw counts."""
+
+    def follow(self, book: Book, change: Change) -> None:
+        super().follow(book, change)
+        if isinstance(change, RowChanged) and change.code != UNKNOWN:
+            self.certificates.said[change.row] = [change.code]
+
+
+class Surest(Nearby):
+    """Asks where it is in no doubt at all."""
+
+    def next_questions(self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: Rng) -> Picks:
+        rest = np.flatnonzero(~asked)
+        rows = rest[np.argsort(-fit.proba[rest].max(axis=1), kind="stable")[:n]]
+        return Picks(rows=rows, uniform=np.zeros(len(rows), dtype=bool))
+
 
 BROKEN: dict[str, tuple[type[Bela], Design]] = {
-    "bounds answers leak into the model": (
-        Leaking,
-        Design(population=useless, learner=memorising, method=Restless, options={"target": 0.99}, until=0.5),
-    ),
-    "easy rows drawn more, weights ignored": (
-        EasyFirst,
-        Design(population=easy_and_hard, method=Restless, options=_AT_RANDOM, until=0.5),
-    ),
-    "no union over revisions": (
-        WholeAlphas,
-        Design(
-            population=useless, learner=Fickle, method=Restless, options={"target": 0.99, "growth": 1.15}, until=0.7
-        ),
-    ),
+    "draws leak into the model": (Leaking, Design(population=useless, learner=memorising, until=0.5)),
+    "training passes over drawn rows": (PassingOver, Design(population=easy_and_hard, learner=Surest, until=0.75)),
+    "easy rows drawn more, weights ignored": (EasyFirst, Design(population=easy_and_hard, until=0.5)),
+    "no union over looks": (WholeAlphas, Design(population=useless, learner=Fickle, until=0.9)),
+    "one look, taken after every draw": (Peeking, Design(population=useless, learner=Fickle, until=0.9)),
     "skipped draws ignored": (
         SkipsForgotten,
-        Design(population=easy_and_hard, method=Restless, options=_AT_RANDOM, skips=hardly_answered, until=0.5),
+        Design(population=easy_and_hard, learner=Surest, skips=hardly_answered, until=0.5),
     ),
+    "only the last answer counts": (LastWord, Design(population=noisy, denies=True, until=0.5)),
 }
 """Rules broken on purpose, each in a design where it must show; with the design's own method it must not."""
 
@@ -417,6 +433,8 @@ def run(design: Design, alpha: float, seed: int, method: type[Bela] | None = Non
                 watch.look()
                 continue
             watch.tell(question.id, question.row, slips.get(question.row, int(y[question.row])))
+            if design.denies and question.role is Role.BOUNDS:
+                watch.deny(question.row)
             if design.slips:
                 _wander(watch, rng, slips)
     labelled = campaign.method
@@ -427,7 +445,7 @@ def run(design: Design, alpha: float, seed: int, method: type[Bela] | None = Non
         n_asked=campaign.n_asked,
         n_draws=campaign.certificate.n_bounds,
         n_revisions=len(labelled.certificates.revisions),
-        n_certified=len(labelled.certificates.spending()),
+        n_certified=len(labelled.certificates.bounds),
         lower=campaign.certificate.lower,
         right=watch.right,
     )
@@ -452,6 +470,13 @@ class _Watch:
         self.truth[row] = label
         self.campaign.relabel(row, label)
         self.look()
+
+    def deny(self, row: int) -> None:
+        """Change the answer to a row to the label that it has without it, whatever it is in truth."""
+        revisions = self.campaign.method.certificates.revisions
+        if revisions:
+            self.campaign.relabel(row, self.campaign.book.codes.classes[int(revisions[-1].codes[row])])
+            self.look()
 
     def undo(self) -> None:
         """Take back the last answer, look, and give it again."""

@@ -102,3 +102,42 @@ def test_lines_end_when_the_server_does(broadcast: Broadcast) -> None:
 
     asyncio.run(listen())
     assert not broadcast._waiting
+
+
+def test_a_tab_is_in_sight_for_as_long_as_it_listens(service: LabelService, broadcast: Broadcast) -> None:
+    """Then another tab of the same person goes on with what it had."""
+
+    async def listen() -> None:
+        heard, line = asyncio.Event(), broadcast.lines("first")
+
+        async def hear() -> None:
+            async for _ in line:
+                heard.set()
+
+        held = service.lease("Ann", 100, tab="first")
+        hearing = asyncio.create_task(hear())
+        await asyncio.wait_for(heard.wait(), 20)
+        assert service.lease("Ann", 100, tab="second") == []
+        hearing.cancel()
+        await asyncio.wait([hearing])
+        assert {one.id for one in service.lease("Ann", 100, tab="second")} == {one.id for one in held}
+
+    asyncio.run(listen())
+
+
+def test_news_go_on_after_first_questions_that_failed(service: LabelService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full for a moment, say, does not end them: the questions are chosen a little later."""
+
+    def fail() -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(broadcast_module, "_AFTER_ERROR", 0.01)
+    monkeypatch.setattr(service, "prepare", fail)
+    made = Broadcast(service)
+    made.start()
+    try:
+        read_on = read(made, lambda line: "event" in line and state_of(line)["seq"] > 1)
+        asyncio.run(asyncio.wait_for(read_on, 20))
+        assert service.stored.campaign.open_questions
+    finally:
+        made.close()

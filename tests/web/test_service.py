@@ -91,6 +91,33 @@ def test_a_tab_that_is_loaded_anew_keeps_its_questions(service: LabelService) ->
     assert not rows(service.lease("Bob", 9)) & rows(after)
 
 
+@pytest.mark.parametrize("grid", [False, True])
+def test_what_a_tab_left_behind_goes_to_the_same_person(service: LabelService, grid: bool) -> None:
+    """A browser that is killed says no goodbye; whoever opens another must not wait until the lease is over."""
+    left = service.lease("Ann", 100, tab="killed", grid=grid)
+    assert service.lease("Bob", 5, tab="other") == []  # for others she may come back
+    taken = service.lease("Ann", 5, tab="next", grid=grid)
+    assert len(taken) == 5
+    assert rows(taken) <= rows(left)
+    assert rows(service.lease("Bob", 100, tab="other")) == rows(left) - rows(taken)  # she is elsewhere now
+
+
+def test_a_tab_in_sight_keeps_its_questions(service: LabelService) -> None:
+    """However little there is for another of the same person, up to the end of the last line that it holds open."""
+    held = service.lease("Ann", 100, tab="first")
+    with service.in_sight("first"):
+        with service.in_sight("first"):  # as when a line is made anew before the old one is known to be dead
+            assert service.lease("Ann", 5, tab="second") == []
+        assert service.lease("Ann", 5, tab="second") == []
+    assert rows(service.lease("Ann", 100, tab="second")) == rows(held)
+
+
+def test_a_program_keeps_its_questions(service: LabelService) -> None:
+    """It has no tab, and is never in sight."""
+    service.lease("Ann", 100)
+    assert service.lease("Ann", 5, tab="page") == []
+
+
 def test_an_answer_after_the_lease_is_an_answer(service: LabelService, clock: Any) -> None:
     """Nothing that was answered is lost: the first counts, the second is an opinion if it came from somebody else."""
     [asked] = service.lease("Ann", 1)

@@ -12,6 +12,7 @@ import numpy as np
 
 from bela.experiments._experiments import ERRATA_SHARE, PRINTED, SPLITTERS, Line, Outcome
 from bela.experiments._figure import Curve, draw_comparison, draw_errata, save_figure
+from bela.shares import round_bound, share_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,8 +62,8 @@ def _write_csv(members: Findings, path: Path) -> None:
         writer.writerow(["curve", "asked", "right", "bound", "leaves"] + ["bound_as_printed"] * with_printed)
         for name, outcome in members.items():
             for i, point in enumerate(outcome.points):
-                row = [name, point.asked, f"{point.accuracy:.5f}", f"{point.lower:.5f}", point.leaves]
-                writer.writerow(row + ([f"{outcome.printed[i]:.5f}"] if with_printed else []))
+                row = [name, point.asked, f"{point.accuracy:.5f}", f"{round_bound(point.lower, 5):f}", point.leaves]
+                writer.writerow(row + ([f"{round_bound(outcome.printed[i], 5):f}"] if with_printed else []))
 
 
 def _draw(name: str, members: Findings) -> Figure:
@@ -151,7 +152,7 @@ def _remarks(figures: Mapping[str, Findings]) -> str:
 
     head_start = each(lambda o: " against ".join(_share(o[m].value_at(0.005, "accuracy")) for m in ("HSAL", "BELA")))
     violations = each(lambda o: str(o["BELA"].n_violations))
-    bounds = each(lambda o: ", ".join(_share(_mean(o[method], "lower")) for method in _PAPER))
+    bounds = each(lambda o: ", ".join(share_text(_mean(o[method], "lower"), 1) for method in _PAPER))
     higher = "BELA's bound is higher than HSAL's and PLAL's at almost all times"
     rows = [
         ("the paper says", "we find"),
@@ -165,7 +166,7 @@ def _remarks(figures: Mapping[str, Findings]) -> str:
 def _ranking(figures: Mapping[str, Findings]) -> list[str]:
     rows = [["data", *(f"{name}: right, bound" for name in SPLITTERS.values())]]
     for figure, outcomes in figures.items():
-        means = [f"{_share(_mean(o, 'accuracy'))}, {_share(_mean(o, 'lower'))}" for o in outcomes.values()]
+        means = [f"{_share(_mean(o, 'accuracy'))}, {share_text(_mean(o, 'lower'), 1)}" for o in outcomes.values()]
         rows.append([_data(figure), *means])
     return [
         "The paper finds SVM and naive Bayes best on both image datasets, and all four alike on the clusters, with the "
@@ -184,7 +185,7 @@ def _errata(outcomes: Findings) -> list[str]:
         f"little was sampled. Steered by it (a = {PRINTED['a']}, c = {PRINTED['c']}; MNIST, the first "
         f"{_share(ERRATA_SHARE, 0)} of the answers, a checkpoint for each 0.05 %), BELA splits leaves at once, and the "
         f"bound is above the truth at **{steered.n_violations} of {len(steered.points)}** checkpoints: after "
-        f"{worst.asked:,} answers it says {_share(worst.lower)} where {_share(worst.accuracy)} is right.",
+        f"{worst.asked:,} answers it says {share_text(worst.lower, 1)} where {_share(worst.accuracy)} is right.",
         "With t = |B| and zeta(2a/c), as the lemma and the proof have it (a = 0.6), and nothing else changed, it is "
         f"above the truth at **{corrected.n_violations} of {len(corrected.points)}**. Our BELA also waits with a split "
         "for a few training answers of each class, which leads to "

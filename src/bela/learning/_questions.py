@@ -13,6 +13,8 @@ from bela.records import BoolArray, IntArray
 
 COLD_START = 50
 SAMPLE = 6_000  # rows that the clusters are found on
+ENOUGH = 8  # answers a class, after which doubt alone becomes the better guide
+MOST_SPREAD = 300  # clusters of doubtful rows: more would take long, and matter little by then
 SKIPPED = 5  # neighbours of a question that the same batch leaves out: they would be answered alike
 
 
@@ -53,17 +55,44 @@ def cold_start(X: Floats, *, n: int | None = None, seed: int = 0) -> Rows:
 
 
 def choose_questions(
-    proba: Floats, asked: BoolArray, graph: Graph, n: int, *, uniform_share: float = 0.2, rng: np.random.Generator
-) -> Picks:
-    """The next batch of open rows: those whose two likeliest labels are closest, no neighbours, then some at random."""
+    proba: Floats, asked: BoolArray, graph: Graph, n: int, *, X: Floats, uniform_share: float = 0.2,
+    rng: np.random.Generator,
+) -> Picks:  # fmt: skip
+    """The next batch of open rows: in doubt and spread over the data, in doubt alone, and some at random.
+
+    With few answers a class, rows that stand for many doubtful ones teach most; later those do whose two likeliest
+    labels are closest, no near neighbours among them. `X` is what rows are spread over.
+    """
     open_rows = np.flatnonzero(~asked)
     n = min(n, len(open_rows))
     n_uniform = round(uniform_share * n)
-    doubt = margins(proba[open_rows]) + rng.random(len(open_rows), np.float32) * np.float32(1e-6)
-    active = _pick_apart(open_rows[np.argsort(doubt, kind="stable")], graph, n - n_uniform)
+    margin = margins(proba[open_rows])
+    doubt = margin + rng.random(len(open_rows), np.float32) * np.float32(1e-6)
+    share = min(1.0, ENOUGH * proba.shape[1] / max(int(asked.sum()), 1))
+    n_spread = min(round(share * (n - n_uniform)), MOST_SPREAD)
+    spread = _pick_spread(X, open_rows, 1.0 - margin, n_spread, rng) if n_spread else open_rows[:0]
+    ranked = open_rows[np.argsort(doubt, kind="stable")]
+    apart = _pick_apart(ranked[np.isin(ranked, spread, invert=True)], graph, n - n_uniform - len(spread))
+    active = np.concatenate([spread, apart])
     left = np.setdiff1d(open_rows, active, assume_unique=True)
     rows = np.concatenate([active, rng.choice(left, n_uniform, replace=False) if n_uniform else left[:0]])
     return Picks(rows=rows, uniform=np.arange(len(rows)) >= len(active))
+
+
+def _pick_spread(X: Floats, rows: Rows, doubt: Floats, n: int, rng: np.random.Generator) -> Rows:
+    """The middles of n clusters of rows, each row as heavy as it is doubtful."""
+    from sklearn.cluster import KMeans
+
+    place = np.sort(rng.choice(len(rows), SAMPLE, replace=False)) if len(rows) > SAMPLE else np.arange(len(rows))
+    sample = np.asarray(X[rows[place]])
+    if len(np.unique(sample, axis=0)) <= n:
+        return rows[:0]
+    with one_thread():
+        means = KMeans(n, n_init=1, max_iter=15, random_state=int(rng.integers(2**31)))
+        centres = means.fit(sample, sample_weight=doubt[place] + 1e-3).cluster_centers_.astype(np.float32)
+    label, distance = closest(sample, centres)
+    order = np.lexsort((distance, label))
+    return np.asarray(rows[place[order[np.flatnonzero(np.diff(label[order], prepend=-1))]]])
 
 
 def margins(scores: Floats) -> Floats:

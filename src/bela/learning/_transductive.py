@@ -115,7 +115,7 @@ class TransductiveLearner:
         self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
     ) -> Picks:
         """Rows to ask after a fit: where it is in doubt, and a share at random."""
-        return choose_questions(fit.proba, asked, self.graph, n, uniform_share=uniform_share, rng=rng)
+        return choose_questions(fit.proba, asked, self.graph, n, X=self.smoothed, uniform_share=uniform_share, rng=rng)
 
     def fit(self, rows: IntArray, codes: IntArray) -> Fit:
         """Label every row from answers: rows, each once, and the class code of each."""

@@ -1,19 +1,21 @@
 """What practitioners do, to compare with: a classifier and a hold-out, and probably approximately correct labels."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from bela.book import Book, RowChanged
-from bela.bounds import draw_order, share_lower
+from bela.bounds import draw_order, errors_upper_one_look
 from bela.data import ArraySource
 from bela.errors import ParameterError
 from bela.features import image_shape, learner_features
 from bela.learning import Fit, TransductiveLearner, fit_best_classifier
 from bela.learning._questions import margins
 from bela.methods import METHODS
-from bela.methods._deciding import DecidingMethod, guess_all, label_by_class
+from bela.methods._deciding import guess_all, label_by_class, merge_codes
+from bela.methods._looks import Look, LookingMethod
 from bela.protocols import Cut, Setup, Source
 from bela.records import UNKNOWN, Assessment, BoolArray, Guarantee, IntArray, Labelling, Proposal, Role
 from bela.shares import allowed_errors
@@ -21,43 +23,48 @@ from bela.shares import allowed_errors
 _FIRST_FIT = 20
 _TARGET = 0.95  # PAC labels cannot do without one
 _DOUBTS = 21  # the stream that breaks ties between doubtful rows
+_LOOKS = 100  # the stream of the first look's draws
 
 
-class HoldoutMethod(DecidingMethod):
-    """Train a classifier on some answers and certify it on others, held out.
+class HoldoutMethod(LookingMethod):
+    """Train a classifier on some answers, then certify it on others, drawn after it was fitted.
 
-    Every `1 / holdout`-th question is held out, a uniform draw. The classifier is chosen by cross-validation and fitted
-    anew when the training answers have grown by the factor `growth`.
+    The classifier is chosen by cross-validation and fitted anew, to all that is known, when that has grown by the
+    factor `growth`. A look draws rows uniformly from those that nobody was asked about, so many that they are the share
+    `holdout` of all answers.
 
-    With a budget and no target, the hold-out is looked at once, when the budget is used up, by Clopper and Pearson with
-    the whole of alpha; after that nothing is fitted any more. With a target it is looked at after each fit, and look j
-    may fail with probability alpha / (j (j + 1)), which sums to alpha however many looks it takes.
+    With a budget and no target there is one look, with the last questions of the budget and the whole of alpha; after
+    that nothing is fitted any more. With a target there is one after each fit that a clean sample would certify, and
+    look j may fail with probability alpha / (j (j + 1)), which sums to alpha however many looks it takes; what was
+    drawn for one look is learnt from before the next. The labels are those of the look with the highest bound.
     """
 
     def __init__(self, setup: Setup, *, holdout: float = 1 / 3, growth: float = 1.5) -> None:
         if not 0 < holdout < 1:
             raise ParameterError(f"holdout lies strictly between 0 and 1, not {holdout}")
         super().__init__(setup)
-        self.growth = growth
+        self.holdout, self.growth = holdout, growth
         self._features: Source = setup.source
-        self._period = max(2, round(1 / holdout))
         self._order: Iterator[int] = iter(draw_order(np.arange(setup.source.n_rows), setup.key, stream=2).tolist())
-        self._n_chosen = self._n_fitted = 0
-        self._n_looks = 0  # by a share of alpha each
-        self._look: tuple[IntArray, int, float] | None = None  # rows held out, how many were trained on, and alpha
+        self._draws: list[int] = []  # to be asked for the present look, the next one last
+        self._alpha = 1 - setup.confidence  # that no look has spent
+        self._n_looks = self._n_fitted = 0
+        self._looked_at_end_of: int | None = None  # a budget
         self._predicted: IntArray | None = None
 
     def _choose(self, book: Book, n: int) -> Sequence[Proposal]:
         proposals: list[Proposal] = []
-        left = self._left(book)
+        left, n_open = self._left(book), self._n_open(book)
         while len(proposals) < n:
-            held_out = (self._n_chosen + 1) % self._period == 0
-            row = self._next_uniform(left) if held_out else self._next_training(left)
+            role = Role.BOUNDS if self._draws else Role.TRAINING
+            if role is Role.TRAINING and n_open and self._is_last(book, n_open):
+                break  # the others of the budget are for the look
+            row = self._draws.pop() if self._draws else self._next_training(left)
             if row is None:
                 break
-            self._n_chosen += 1
+            n_open += 1
             self._taken[row], left[row] = True, False
-            proposals.append(Proposal(row=row, role=Role.BOUNDS if held_out else Role.TRAINING))
+            proposals.append(Proposal(row=row, role=role))
         return proposals
 
     def _next_uniform(self, left: BoolArray) -> int | None:
@@ -71,60 +78,74 @@ class HoldoutMethod(DecidingMethod):
         """Take note of a new classifier."""
 
     def _changed(self, book: Book, change: RowChanged) -> None:
-        if change.before == UNKNOWN and change.code != UNKNOWN:
+        if change.before == UNKNOWN and change.code != UNKNOWN and not self._draws and self._alpha > 0:
             self._fit_if_due(book)
 
     def _assess(self, book: Book) -> Assessment:
-        lower = max(book.n_known, self._rows_right(book)) / self.source.n_rows
-        divided = self._n_looks > 0 or book.target is not None
+        look = self._best_look(book)
+        n_right = book.n_known if look is None else max(book.n_known, look.rows_right(book))
+        whole = self._alpha == 0 if self._n_looks else book.target is None
+        guarantee = Guarantee.ONE_LOOK if whole and self._n_looks <= 1 else Guarantee.LOOKS
+        predicted = self._predicted if look is None else look.labels
         return Assessment(
-            certificate=self._certificate(book, lower, Guarantee.LOOKS if divided else Guarantee.ONE_LOOK),
-            label=lambda: label_by_class(book.known, guess_all(book.known, self._predicted)),
+            certificate=self._certificate(book, n_right / book.n_rows, guarantee),
+            label=lambda: label_by_class(book.known, merge_codes(book, guess_all(book.known, predicted))),
         )
 
+    def _best_look(self, book: Book) -> Look | None:
+        return max(
+            (look for look in self._looks if not look.void), key=lambda look: look.rows_right(book), default=None
+        )
+
+    def _n_open(self, book: Book) -> int:
+        return int((self._taken & (book.known == UNKNOWN) & ~book.declined).sum())
+
+    def _is_last(self, book: Book, n_more: int = 0) -> bool:
+        """Whether only the questions of the look are left of the budget, after so many more answers."""
+        if book.budget is None or self._looked_at_end_of == book.budget or self._alpha == 0:
+            return False
+        return book.n_asked + n_more >= book.budget - round(self.holdout * book.budget)
+
     def _fit_if_due(self, book: Book) -> None:
-        if self._look is not None and self._n_looks == 0:
-            return  # there has been the one look
-        last = book.budget is not None and book.n_asked >= book.budget
-        n_training = book.n_answers[Role.TRAINING] + len(book.given)
-        if not last and (n_training < _FIRST_FIT or n_training < self.growth * self._n_fitted):
-            return
-        self._n_fitted = n_training
+        last, n_known = self._is_last(book), book.n_known
+        if last or n_known >= max(_FIRST_FIT, self.growth * self._n_fitted):
+            self._n_fitted = n_known
+            self._predicted = self._fit(book)
+            if book.budget is not None and last:
+                self._looked_at_end_of = book.budget
+                self._look(book, book.budget - book.n_asked - self._n_open(book), even_if_in_vain=True)
+            elif book.target is not None:
+                self._look(book, round(n_known * self.holdout / (1 - self.holdout)))
+
+    def _fit(self, book: Book) -> IntArray:
+        """Fit a classifier to all that is known, and return what it says of all rows."""
         if self._features is self.source and image_shape(self.source) is not None:
             self._features = ArraySource(learner_features(self.source, self.setup.seed))  # as any practitioner would
-        rows = [row for row, number in book.answered.items() if book.questions[number].role is Role.TRAINING]
-        fitted_on = np.array(sorted([*rows, *book.given]), dtype=np.intp)
-        model = fit_best_classifier(self._features.take(fitted_on), book.known[fitted_on], self.setup.seed)
-        if model is not None:
-            self._predicted = self._features.scan(model.predict).astype(np.int32)
-            self._fitted(model, self._left(book))
-        self._look = None
-        if (book.target is not None or last) and self._predicted is not None:
-            self._look_at_holdout(book, len(fitted_on))
+        rows = np.flatnonzero(book.known != UNKNOWN)
+        model = fit_best_classifier(self._features.take(rows), book.known[rows], self.setup.seed)
+        if model is None:
+            return guess_all(book.known, None)
+        self._fitted(model, self._left(book))
+        return self._features.scan(model.predict).astype(np.int32)
 
-    def _look_at_holdout(self, book: Book, n_training: int) -> None:
-        alpha = 1 - self.setup.confidence
-        if book.target is not None or self._n_looks > 0:
-            self._n_looks += 1
-            alpha /= self._n_looks * (self._n_looks + 1)
-        asked = np.array([question.row for question in book.questions if question.role is Role.BOUNDS], dtype=np.intp)
-        held_out = asked[(book.known[asked] != UNKNOWN) | book.declined[asked]]
-        self._look = held_out, n_training, alpha
-
-    def _rows_right(self, book: Book) -> float:
-        """Bound the number of right labels from below, by the last look at the hold-out."""
-        if self._look is None or self._predicted is None or not len(self._look[0]):
-            return 0.0
-        held_out, n_training, alpha = self._look
-        # A skipped row has the label UNKNOWN, which no prediction matches: it counts as wrong.
-        answers = book.known[held_out]
-        n_right = int((self._predicted[held_out] == answers).sum())
-        share = float(share_lower(len(held_out), len(held_out) - n_right, alpha=alpha))
-        # The rows that the classifier learnt from never were candidates for the hold-out: it speaks for the others.
-        # Of its mistakes among those, the ones found by the hold-out are corrected.
-        corrected = int((answers != UNKNOWN).sum()) - n_right
-        others = self.source.n_rows - n_training - len(book.set_aside)
-        return n_training + share * others + corrected
+    def _look(self, book: Book, n_draws: int, *, even_if_in_vain: bool = False) -> None:
+        """Draw a sample of what is left; not where even a clean one would leave the target unreached."""
+        left = self._left(book)
+        rows = np.flatnonzero(left)
+        n_draws = min(n_draws, len(rows))
+        if n_draws < 1 or self._predicted is None:
+            return
+        alpha = self._alpha if book.target is None else self._alpha / (self._n_looks + 2)
+        if book.target is not None and not even_if_in_vain:
+            upper = int(errors_upper_one_look(n_draws, 0, population=len(rows), alpha=alpha))
+            if (book.n_known + len(rows) - upper) / book.n_rows < book.target:
+                return
+        best = self._best_look(book)
+        # Draws of an earlier look say nothing new about rows that it has left: each look has an order of its own.
+        sample = draw_order(rows, self.setup.key, stream=_LOOKS + self._n_looks)[:n_draws]
+        self._looks = [*([] if best is None else [best]), Look(book, self._predicted, left, sample, alpha)]
+        self._draws = sample[::-1].tolist()
+        self._alpha, self._n_looks = self._alpha - alpha, self._n_looks + 1
 
 
 @METHODS.register("random")
@@ -136,11 +157,13 @@ class RandomSampling(HoldoutMethod):
 class MarginSampling(HoldoutMethod):
     """Train on the rows whose two likeliest labels are closest; parameters are those of `HoldoutMethod`.
 
-    The hold-out is drawn uniformly and the classifier never trains on it. As training takes doubtful rows from the
-    others and never from the hold-out, the hold-out holds if anything more hard rows than what it speaks for.
+    The factor between two fits is larger, as half of what a fit adds are the draws of the last look.
     """
 
     _queue: Iterator[int] = iter(())  # the row with the smallest margin first
+
+    def __init__(self, setup: Setup, *, holdout: float = 1 / 3, growth: float = 2.0) -> None:
+        super().__init__(setup, holdout=holdout, growth=growth)
 
     def _next_training(self, left: BoolArray) -> int | None:
         row = next((row for row in self._queue if left[row]), None)
@@ -154,17 +177,17 @@ class MarginSampling(HoldoutMethod):
 
 
 @METHODS.register("pac")
-class PacLabels(DecidingMethod):
+class PacLabels(LookingMethod):
     """Probably approximately correct labels (Candès, Ilyas and Zrnic 2025), on the predictions of our learner.
 
     Ask about the uncertain rows until the others are certainly good enough: one look at a fixed sample.
 
     Three phases, each of a size that is fixed beforehand or follows from the one before: train on `n_training` answers
     (the questions and the learner are those of `bela`); ask `n_calibration` rows drawn uniformly; find the largest set
-    of most certain rows whose errors, by a Clopper-Pearson bound on the sample, stay within what the target of that
-    time allows (0.95 if there is none); ask all the others. The errors grow with the set, so the sets can be tried in
-    order with the whole of alpha each. The first two phases have by default 5 and 3 % of the rows, at most 500 each;
-    `growth` is the factor between two fits.
+    of most certain rows whose errors, by the exact one-look bound on the sample, stay within what the target allowed
+    before the sample was drawn (0.95 if there was none); ask all the others. The errors grow with the set, so the sets
+    can be tried in order with the whole of alpha each. The first two phases have by default 5 and 3 % of the rows, at
+    most 500 each; `growth` is the factor between two fits.
     """
 
     def __init__(
@@ -181,9 +204,10 @@ class PacLabels(DecidingMethod):
         self._queue: list[int] = []  # of the present phase, the next row last
         self._training: list[int] = []
         self._calibration: IntArray | None = None
+        self._allowed = 0  # errors among the sure rows
         self._codes: IntArray | None = None
         self._certainty = np.zeros(n)
-        self._sure: tuple[IntArray, int] | None = None  # rows, and how many of them may be wrong
+        self._sure: IntArray | None = None
 
     @cached_property
     def _learner(self) -> TransductiveLearner:
@@ -208,19 +232,19 @@ class PacLabels(DecidingMethod):
 
     def _assess(self, book: Book) -> Assessment:
         lower = book.n_known
-        if self._sure is not None:
-            sure, allowed = self._sure
-            # all but the sure rows have to be answered; of the sure ones, as many may be wrong as the target allows
+        if self._sure is not None and not self._looks[0].void:
+            # all but the sure rows have to be answered; of the sure ones, as many may be wrong as the target allowed
             unknown = book.known == UNKNOWN
-            lower = max(lower, book.n_rows - allowed - int(unknown.sum()) + int(unknown[sure].sum()))
+            lower = max(lower, book.n_rows - self._allowed - int(unknown.sum()) + int(unknown[self._sure].sum()))
         return Assessment(
             certificate=self._certificate(book, lower / book.n_rows, Guarantee.ONE_LOOK),
-            label=lambda: self._labelling(book.known),
+            label=lambda: self._labelling(book),
             batch=max(1, min(256, len(self._queue))),  # all questions of a phase can be asked at once
         )
 
-    def _labelling(self, known: IntArray) -> Labelling:
-        return label_by_class(known, np.where(known == UNKNOWN, guess_all(known, self._codes), known))
+    def _labelling(self, book: Book) -> Labelling:
+        known, guess = book.known, merge_codes(book, guess_all(book.known, self._codes))
+        return label_by_class(known, np.where(known == UNKNOWN, guess, known))
 
     def _next_phase(self, book: Book) -> None:
         """Fill the queue with what is to be asked next; in the end with all rows."""
@@ -228,13 +252,15 @@ class PacLabels(DecidingMethod):
             if len(self._training) < self.n_training and self._train_more(book.known):
                 return
             self._fit(book.known)
-            self._calibration = self._order[: self.n_calibration]
-            self._fill(self._calibration)
-        elif self._sure is None and self._codes is not None:
-            allowed = allowed_errors(book.n_rows, _TARGET if book.target is None else book.target)
-            sure = self._sure_rows(book.known, self._codes, self._calibration, allowed)
-            self._sure = sure, allowed
-            unsure = np.setdiff1d(np.arange(book.n_rows), sure)
+            self._calibration = sample = self._order[: self.n_calibration]
+            self._allowed = allowed_errors(book.n_rows, _TARGET if book.target is None else book.target)
+            if self._codes is not None:
+                everywhere = np.ones(book.n_rows, dtype=bool)
+                self._looks = [Look(book, self._codes, everywhere, sample, 1 - self.setup.confidence)]
+            self._fill(sample)
+        elif self._sure is None and self._looks and not self._looks[0].void:
+            self._sure = self._sure_rows(self._looks[0])
+            unsure = np.setdiff1d(np.arange(book.n_rows), self._sure)
             self._fill(unsure[np.argsort(self._certainty[unsure], kind="stable")])
         else:
             self._fill(self._order)
@@ -271,15 +297,15 @@ class PacLabels(DecidingMethod):
         self._certainty[answered] = np.inf  # they are right
         return fit
 
-    def _sure_rows(self, known: IntArray, codes: IntArray, sample: IntArray, allowed: int) -> IntArray:
+    def _sure_rows(self, look: Look) -> IntArray:
         """Return as many of the most certain rows as the sample says are good enough."""
-        n = len(known)
-        wrong = known[sample] != codes[sample]  # an unanswered row is UNKNOWN, and counts as wrong
+        n, sample = look.population, look.sample
         order: IntArray = np.argsort(-self._certainty, kind="stable")
-        places = np.sort(np.argsort(order)[sample[wrong]])
-        # The m surest rows hold at most (1 - lower) n errors, where sampled rows outside of them count as right.
-        right = len(sample) - np.arange(len(places) + 1)
-        errors = (1.0 - share_lower(len(sample), len(sample) - right, alpha=1 - self.setup.confidence)) * n
-        fine = np.flatnonzero(errors <= allowed)
-        ends = np.append(places, n)
-        return order[: int(ends[fine[-1]]) if len(fine) else 0]
+        places = np.sort(np.argsort(order)[sample[look.wrong[sample]]])
+
+        def upper(n_wrong: int) -> int:
+            """Bound the errors of the surest rows, where sampled rows outside of them count as right."""
+            return int(errors_upper_one_look(len(sample), n_wrong, population=n, alpha=look.alpha))
+
+        n_fine = bisect_right(range(len(places) + 1), self._allowed, key=upper)
+        return order[: int([0, *places, n][n_fine])]

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -96,6 +96,18 @@ class Assignments:
         for question, lease in self._leases.items():
             if (lease.by, lease.tab) == (by, was):
                 self._leases[question] = replace(lease, tab=tab)
+
+    def release_unseen(self, by: str, tab: str, in_sight: Collection[str]) -> bool:
+        """Let everybody have what somebody has in other tabs that are out of sight; whether there was anything.
+
+        A browser that is closed or killed need not get to say that its questions are free. Programs, whose tab has no
+        name, are never in sight, and keep theirs.
+        """
+        kept = {tab, "", *in_sight}
+        left = [question for question, lease in self._leases.items() if lease.by == by and lease.tab not in kept]
+        for question in left:
+            del self._leases[question]
+        return bool(left)
 
     def holder(self, question: int) -> str | None:
         """Return who has a question, None if nobody."""

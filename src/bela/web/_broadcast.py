@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from pydantic_core import to_json
 
@@ -50,43 +50,56 @@ class Broadcast:
         self._news.set()
         self._wake()
 
-    async def lines(self) -> AsyncIterator[str]:
-        """Yield events as text, from now on until it is closed or nobody reads any more."""
-        waiting = (asyncio.get_running_loop(), asyncio.Event())
-        with self._lock:
-            self._waiting.add(waiting)
-        try:
+    async def lines(self, tab: str = "") -> AsyncIterator[str]:
+        """Yield events as text, from now on until it is closed or the tab that reads them is gone."""
+        with self._service.in_sight(tab), self._waking() as woken:
             seen = -1
             while not self._closed.is_set():
-                waiting[1].clear()
+                woken.clear()
                 if self._version != seen and self._text:
                     seen = self._version
                     yield f"event: state\ndata: {self._text}\n\n"
                     await asyncio.sleep(_APART)
                     continue
                 try:
-                    await asyncio.wait_for(waiting[1].wait(), _SILENCE)
+                    await asyncio.wait_for(woken.wait(), _SILENCE)
                 except TimeoutError:
                     yield ": still here\n\n"
+
+    @contextmanager
+    def _waking(self) -> Iterator[asyncio.Event]:
+        """Have an event set whenever there is news, for as long as a block lasts."""
+        waiting = (asyncio.get_running_loop(), asyncio.Event())
+        with self._lock:
+            self._waiting.add(waiting)
+        try:
+            yield waiting[1]
         finally:
             with self._lock:
                 self._waiting.discard(waiting)
 
     def _watch(self) -> None:
         self._publish()
-        self._service.prepare()
+        with self._going_on():
+            self._service.prepare()
         while not self._closed.is_set():
             news = self._news.wait(_APART)
             self._news.clear()
-            try:
+            with self._going_on():
                 if self._service.refresh() or news:
                     self._news.clear()
                     self._publish()
-            except Exception:  # a fit that failed, say: answers are taken in all the same
-                if not self._closed.is_set():
-                    _LOG.exception("the state cannot be made up to date")
-                self._closed.wait(_AFTER_ERROR)
             self._closed.wait(_APART)
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Say what went wrong and go on: a fit that failed, say, while answers are taken in all the same."""
+        try:
+            yield
+        except Exception:
+            if not self._closed.is_set():
+                _LOG.exception("the state cannot be made up to date")
+            self._closed.wait(_AFTER_ERROR)
 
     def _publish(self) -> None:
         self._text = to_json(self._service.status()).decode()

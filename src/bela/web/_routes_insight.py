@@ -7,7 +7,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from bela import views
 from bela.web._context import Service, ready
-from bela.web._models import PeopleOut
+from bela.web._models import PeopleOut, Tab
 
 router = APIRouter(tags=["insight"])
 Number = Annotated[int, Path(ge=0, lt=2**31)]
@@ -22,9 +22,9 @@ def get_state(service: Service) -> Response:
 
 
 @router.get("/events", response_class=StreamingResponse)
-async def get_events(request: Request) -> StreamingResponse:
-    """Send the status whenever it changes, as server-sent events."""
-    return StreamingResponse(request.app.state.broadcast.lines(), media_type="text/event-stream")
+async def get_events(request: Request, tab: Tab = "") -> StreamingResponse:
+    """Send the status whenever it changes, as server-sent events; for as long as it listens, a tab is in sight."""
+    return StreamingResponse(request.app.state.broadcast.lines(tab), media_type="text/event-stream")
 
 
 @router.get("/rows/{row}")

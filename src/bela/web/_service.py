@@ -3,7 +3,8 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 
 from bela.book import Flagged, UndoStep, flags, undo_step
@@ -12,7 +13,7 @@ from bela.errors import BelaError, LabelError, ParameterError, QuestionError
 from bela.labels import label_from_text
 from bela.records import Label, Question
 from bela.views import CampaignStatus, Labels, Monitor, Pictures, RowView, differing
-from bela.web._assignments import Assignments
+from bela.web._assignments import Assignments, Choice
 from bela.web._models import AnswerIn, AnswersOut, QuestionOut, Refused
 
 Who = tuple[str | None, ...]
@@ -52,12 +53,14 @@ class LabelService:
         self._submitted: deque[_Submission] = deque()
         self._unprepared: CampaignStatus | None = None  # while the first questions are chosen
         self._listeners: list[Callable[[], object]] = []
+        self._in_sight: list[str] = []  # tabs, once for each line that they hold open
 
     def lease(self, by: str, n: int, *, tab: str = "", was: str = "", grid: bool = False) -> list[QuestionOut]:
         """Return up to n questions for somebody: first those that they have already; nobody else gets them for a while.
 
         With `grid`, the same label is suggested for all. There may be none for now, while a revision is made. Each tab
-        of a person has its own, and one that was loaded anew goes on with those that it had under the name `was`.
+        of a person has its own, and one that was loaded anew goes on with those that it had under the name `was`. Where
+        there would be none, what the same person has in tabs that are out of sight is free again.
         """
         if self._unprepared is not None:
             return []
@@ -65,11 +68,19 @@ class LabelService:
             if was:
                 self._assignments.move(by, was, tab)
             labels = self.monitor.labels
-            if grid:
-                chosen = self._assignments.choose_alike(by, tab, n, labels)
-            else:
-                chosen = self._assignments.choose(by, tab, n)
+            chosen = self._choose(by, tab, n, labels, grid)
+            if not chosen and self._assignments.release_unseen(by, tab, self._in_sight):
+                chosen = self._choose(by, tab, n, labels, grid)
         return [self._show(question, labels, second) for question, second in chosen]
+
+    @contextmanager
+    def in_sight(self, tab: str) -> Iterator[None]:
+        """Take note that somebody looks at a tab, for as long as a block lasts; nobody waits for anything."""
+        self._in_sight.append(tab)
+        try:
+            yield
+        finally:
+            self._in_sight.remove(tab)
 
     def answer(self, by: str, answers: Sequence[AnswerIn]) -> AnswersOut:
         """Take in answers; what comes back says which are on disk, which were refused and why, and the status after it.
@@ -189,6 +200,11 @@ class LabelService:
         """Have something called whenever the status has changed; return what ends that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def _choose(self, by: str, tab: str, n: int, labels: Labels | None, grid: bool) -> list[Choice]:
+        if grid:
+            return self._assignments.choose_alike(by, tab, n, labels)
+        return self._assignments.choose(by, tab, n)
 
     def _changed(self) -> CampaignStatus:
         """Something else happened than an answer: let all of the status show it at once, and return it."""

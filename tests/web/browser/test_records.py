@@ -9,8 +9,8 @@ NASTY = "<img src=x onerror=\"document.title='taken'\"><script>document.title='t
 
 
 @pytest.fixture(scope="module")
-def texts(serve, tmp_path_factory):
-    """Texts in two directions, short and long, with things in them that would like to be HTML."""
+def serve_texts(serve, tmp_path_factory):
+    """Serve texts in two directions, short and long, with things in them that would like to be HTML."""
     path = tmp_path_factory.mktemp("texts") / "texts.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -18,7 +18,13 @@ def texts(serve, tmp_path_factory):
         for i in range(200):
             text = (f"{NASTY} {i} " + "long " * 2000, f"{HEBREW} {i} {NASTY}")[i % 2]
             writer.writerow([f"d<i>{i}", text, f"<u>{i % 3}", 1990 + i % 30])
-    return serve("texts", data=path, id_column="id", classes=["<b>one</b>", "two"])
+    return lambda name: serve(name, data=path, id_column="id", classes=["<b>one</b>", "two"])
+
+
+@pytest.fixture(scope="module")
+def texts(serve_texts):
+    """A campaign about them for all who do not mind what others have before them."""
+    return serve_texts("texts")
 
 
 def test_texts_are_texts(visit, texts):
@@ -57,3 +63,30 @@ def test_grid_of_texts_is_accessible(visit, texts):
     found = bo.page.evaluate("axe.run()")
     serious = [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")]
     assert serious == []
+
+
+def test_rows_of_a_page_that_is_gone_are_at_hand_again(visit, texts):
+    """A browser may be killed before it can give its rows back: whoever opens the page again need not wait for them."""
+    cat = visit(texts.url)
+    cat.page.keyboard.press("g")  # takes all rows that can be asked about so far
+    cat.page.locator(".tile .record").first.wait_for()
+    cat.page.evaluate("navigator.sendBeacon = () => true")
+    cat.page.close()
+    visit(texts.url)
+
+
+def test_a_tab_that_is_covered_leaves_its_rows_to_the_one_in_sight(visit, serve_texts):
+    """When somebody comes back to it, only the row on its screen is left of those that are the other's by now."""
+    show = """(now) => {
+        Object.defineProperty(document, 'visibilityState', { value: now, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    url = serve_texts("covered").url
+    dan = visit(url)
+    dan.page.keyboard.press("g")  # takes all rows that can be asked about so far
+    dan.page.locator(".tile .record").nth(1).wait_for()
+    dan.page.evaluate(show, "hidden")
+    eve = visit(url)
+    n_before, n_taken = (int(one.page.get_attribute(".answering", "data-ahead")) for one in (dan, eve))
+    dan.page.evaluate(show, "visible")
+    dan.page.locator(f".answering[data-ahead='{n_before - n_taken + 1}']").wait_for()

@@ -177,6 +177,7 @@ class Bound:
     look: Look | None = None
     outside: IntArray  # rows that are not in the population
     closed: Closed | None = None
+    settled: int | None = None  # what a look says that no answer will change, unless somebody changes an answer
 
 
 class Certificates:
@@ -208,7 +209,6 @@ class Certificates:
         """Bet on the draws from here on, for a revision that has learnt from what came before."""
         self.starts[index] = len(self.log)
         self.aims[index] = None if book.target is None else allowed_errors(book.n_rows, book.target)
-        self.alpha.take(alpha)
         self._add_bound(book, index, self.revisions[index].outside, alpha)
         self.certified = index
 
@@ -220,7 +220,7 @@ class Certificates:
         self.bounds.append(bound)
 
     def replay(self, index: int, declined: BoolArray, *, start: int = 0) -> Replay:
-        """Return the bets on a revision, brought up to date; on one that is not a release, for planning, from `start`."""
+        """Return the bets on a revision, brought up to date; for planning on one that is not a release, from `start`."""
         replay = self._replays.get(index)
         if replay is None:
             alpha = next((b.alpha for b in self.bounds if b.revision == index and b.look is None), _NO_MATTER)
@@ -242,7 +242,12 @@ class Certificates:
             return bound.closed.errors_upper
         if bound.look is None:
             return self.replay(bound.revision, declined).bets.errors_upper
-        return bound.look.errors_upper(self.revisions[bound.revision], self.said) if bound.look.due else None
+        if bound.settled is None and bound.look.due:
+            upper = bound.look.errors_upper(self.revisions[bound.revision], self.said)
+            if not bound.look.is_settled(self.said, declined):
+                return upper
+            bound.settled = upper
+        return bound.settled
 
     def best(self, book: Book) -> tuple[Revision | None, float]:
         """Return the revision with the best certificate, and the rows that it certifies right."""
@@ -279,7 +284,7 @@ class Certificates:
         if new:
             self.said[change.row] = [*said, change.code]
         if change.was_declined or (new and said):
-            self._replays = {}
+            self._forget()
 
     def merge(self, book: Book, change: Merged | Unmerged) -> None:
         """Take two classes for one, or one for two again: all that was certain rests on the draws as they were."""
@@ -291,7 +296,14 @@ class Certificates:
         self.bounds = [bound for bound in self.bounds if bound.closed is not None]
         self.revisions[:] = [_merged(revision, book) for revision in self._unmerged]
         self.said.update((row.row, [row.code]) for row in change.rows)
-        self.certified, self._replays = None, {}
+        self.certified = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Have all bounds made anew when somebody asks: what they rest on is another than before."""
+        self._replays = {}
+        for bound in self.bounds:
+            bound.settled = None
 
 
 def _merges(book: Book) -> frozenset[int]:

@@ -1,13 +1,14 @@
 """The live certificate: draws held out from training, looked at for every revision, from the first answers on.
 
-An *epoch* is a stretch of a campaign in which training chooses as if no draw existed, and draws are uniform. So the draws
-are a uniform sample for every revision of the epoch, those from before it was made included, and one exact *look* at a
-number of them that was fixed beforehand bounds its errors (docs/guarantees.md, "Looks at held-out draws").
+An *epoch* is a stretch of a campaign in which training chooses as if no draw existed, and draws are uniform. So the
+draws are a uniform sample for every revision of the epoch, those from before it was made included, and one exact *look*
+at a number of them that was fixed beforehand bounds its errors (docs/guarantees.md, "Looks at held-out draws").
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 
 import numpy as np
 
@@ -20,10 +21,11 @@ GROWTH = math.sqrt(2.0)  # of the answers from one revision to the next
 FIRST = 50  # answers to the first look, where there are rows enough
 _MOST_FIRST = 200
 _OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the answers that it begins with
-SHARES = np.arange(0.25, 0.61, 0.05)  # of the questions, that may be draws
+SHARES = np.arange(0.30, 0.51, 0.05)  # of the questions, that may be draws
 WITH_AN_END = 0.25  # that share where there is a target or a budget: then they are mainly for the planner
 USUAL = 0.4  # that share while nothing is known about the labels
 _USUAL_SLOPE = 0.35
+_FEW = 0.1
 _LATER = 3.0  # how slowly the parts of alpha fall: like 1 / (k + 3)
 
 
@@ -88,13 +90,13 @@ class Epoch:
         """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers."""
         return max(self.size(look) - len(self.picks), 0)
 
-    def n_picks(self, look: int, error: float | None = None) -> int:
-        """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
+    def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None) -> int:
+        """Choose how many rows to pick until a look, by what the training of the labels before it says of their error."""
         size, alpha = self.size(look), max(self.part(look), 1e-6)
         if self.ended or error is None:
             share = WITH_AN_END if self.ended else USUAL
         else:
-            share = best_share(error, size, alpha)
+            share = best_share(error, n_learnt, len(self.base.rows) + size, alpha)
         return max(round((1.0 - share) * size) - len(self.picks), 1)
 
     def add_batch(self, rows: Sequence[int]) -> None:
@@ -134,16 +136,17 @@ def first_size(n_rows: int) -> int:
     return min(FIRST, math.ceil(math.sqrt(n_rows)))
 
 
-def best_share(error: float, n_answers: int, alpha: float) -> float:
-    """Return the share of draws with which the most is certified, if labels of so many answers err that often.
+def best_share(error: float, n_learnt: int, n_answers: int, alpha: float) -> float:
+    """Return the share of draws with which the most is certified after n_answers, by an error after n_learnt of them.
 
-    >>> best_share(0.03, 100, 0.003) > best_share(0.4, 100, 0.003)
+    >>> best_share(0.02, 50, 100, 0.003) > best_share(0.4, 50, 100, 0.003)
     True
     """
-    nats = math.log(1.0 / alpha)
-    left = np.clip(error * (1.0 - SHARES) ** -_USUAL_SLOPE, 1e-4, 1.0)
-    width = np.sqrt(2.0 * nats * left * (1.0 - np.minimum(left, 0.9)) / (SHARES * n_answers))
-    return float(SHARES[np.argmin(left + width + nats / (1.5 * SHARES * n_answers))])
+    shares = SHARES if error < _FEW else SHARES[:3]  # with many errors, training pays beyond the next look
+    n_draws = shares * n_answers
+    left = np.clip(error * ((n_answers - n_draws) / n_learnt) ** -_USUAL_SLOPE, 1e-4, 0.9)
+    width = NormalDist().inv_cdf(1.0 - alpha) * np.sqrt(left * (1.0 - left) / n_draws)
+    return float(shares[np.argmin(left + width - math.log(alpha) / (2.0 * n_draws))])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +165,10 @@ class Look:
         """Whether all its draws were made, in the order that it rests on."""
         made = self.epoch.asked_until[: self.n_draws]
         return len(made) == self.n_draws and max(made, default=0) <= self.n_batches
+
+    def is_settled(self, said: Mapping[int, Sequence[int]], declined: BoolArray) -> bool:
+        """Whether all its draws are answered or declined."""
+        return all(row in said or declined[row] for row in self.epoch.drawn[: self.n_draws])
 
     def errors_upper(self, revision: Revision, said: Mapping[int, Sequence[int]]) -> int:
         """Bound the errors of the population; what nobody has answered, or ever answered otherwise, counts as wrong."""

@@ -25,6 +25,7 @@ _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may p
 _FIRST = "first-questions"
 _BATCH = 64  # the most questions at once
 _LIVE = 0.5  # of alpha, for the looks of the first epoch
+_LIVE_WITH_AN_END = 0.3  # the same where there is a target or a budget, as releases will need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
 _RELEASE = 2 / 3  # of what is left, for a release that is to reach the target
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
@@ -65,7 +66,8 @@ class Bela(AssessingMethod):
         match change:
             case Began():  # rows that nobody can read are wrong in every revision, and cannot be drawn
                 self.certificates.log += [Trained(row) for row in book.set_aside]
-                self._begin_epoch(book, _LIVE * self.certificates.alpha.left)
+                endless = book.target is None and book.budget is None
+                self._begin_epoch(book, (_LIVE if endless else _LIVE_WITH_AN_END) * self.certificates.alpha.left)
             case Asked():
                 self._take_questions(book, change)
             case Revised():
@@ -139,8 +141,8 @@ class Bela(AssessingMethod):
         self._representative.update((int(row), 1.0) for row in picks[uniform])
         epoch = self.epoch
         if not event.separated:
+            self.certificates.alpha.take(event.alpha + sum(alpha for _, alpha in event.looks))
             epoch = self._begin_epoch(book, self._live_part())
-            self.certificates.alpha.take(sum(alpha for _, alpha in event.looks))
         for n_draws, alpha in event.looks:
             look = Look(
                 revision=index, population=epoch.population(), n_draws=n_draws, alpha=alpha, epoch=epoch,
@@ -184,7 +186,7 @@ class Bela(AssessingMethod):
         due = self._draws_due(book)
         draws = self._draw(book, min(n, due), [])
         rest = n - len(draws)
-        training = self._training(book, rest) if rest else []
+        training = self._training(book, rest, draws) if rest else []
         rest -= len(training)
         return [*draws, *training, *(self._draw(book, rest, [*draws, *training]) if rest else [])]
 
@@ -197,13 +199,14 @@ class Bela(AssessingMethod):
         wanted = max((look.n_draws for look in looks if look.epoch is epoch), default=0)
         return max(wanted - len(epoch.drawn), 0)
 
-    def _training(self, book: Book, n: int) -> list[Proposal]:
+    def _training(self, book: Book, n: int, drawn: Sequence[Proposal] = ()) -> list[Proposal]:
         """Return the next training questions; a row that was drawn already is in training without being asked."""
         self._pick_first(book)
-        found = self._waiting(book)[:n]
+        but = {proposal.row for proposal in drawn}
+        found = [row for row in self._waiting(book) if row not in but][:n]
         if not found and not book.n_known and not book.open:  # all first questions were declined: try others
             order = self.setup.rng(_TRAINING, book.n_rows).permutation(book.n_rows)
-            found = order[~book.asked[order]][:n].tolist()
+            found = [int(row) for row in order[~book.asked[order]] if row not in but][:n]
         return [Proposal(row=row, role=Role.TRAINING, revision=book.n_revisions) for row in found]
 
     def _pick_first(self, book: Book) -> None:
@@ -263,7 +266,7 @@ class Bela(AssessingMethod):
         epoch = self.epoch
         look, answers = epoch.n_looked, epoch.training(self._teaches)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
-        n_next = partial(epoch.n_picks, look + len(looks))
+        n_next = partial(epoch.n_picks, look + len(looks), len(answers.rows))
         return self._job(book, answers, taken=~epoch.population(), n_next=n_next, separated=True, looks=looks)
 
     def _release(self, book: Book) -> RevisionJob:
@@ -284,11 +287,13 @@ class Bela(AssessingMethod):
         looks: tuple[tuple[int, float], ...], alpha: float = 0.0,
     ) -> RevisionJob:  # fmt: skip
         number, rows = len(book.revisions), answers.rows
+        # Whether a row of a separated revision was drawn in this epoch must not show, not even in what it expects.
+        known = set(self.epoch.base.rows.tolist() if separated else rows.tolist())
+        drawn = [self._representative.get(row, 0.0) if row in known else 0.0 for row in rows.tolist()]
         return RevisionJob(
             version=book.version, name=f"revision-{number:04}-{book.version}", n_answers=len(rows), rows=rows,
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
-            representative=np.array([self._representative.get(int(row), 0.0) for row in rows]),
-            rng=self.setup.rng(_TRAINING, number), learner=self.learner,
+            representative=np.array(drawn), rng=self.setup.rng(_TRAINING, number), learner=self.learner,
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- planning

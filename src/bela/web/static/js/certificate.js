@@ -3,7 +3,7 @@
 import { drawHistory } from "./history.js";
 import { fill, h, icon } from "./dom.js";
 import { explain } from "./explain.js";
-import { count, duration, percent, percentCeil, percentFloor, percentShort, plural } from "./format.js";
+import { count, duration, percent, percentBound, percentCeil, percentFloor, percentShort, plural } from "./format.js";
 import { state } from "./live.js";
 import { pace } from "./session.js";
 
@@ -88,7 +88,7 @@ function draw(news) {
     parts.markText.textContent = `Target ${percentShort(target)}`;
   }
   parts.bar.classList.toggle("full", reason === "target");
-  parts.bar.setAttribute("aria-valuenow", (lower * 100).toFixed(1));
+  parts.bar.setAttribute("aria-valuenow", percentBound(lower));
   parts.bar.setAttribute(
     "aria-valuetext",
     `${percentFloor(lower)}${target === null ? "" : `, target ${percentShort(target)}`}`,

@@ -43,7 +43,8 @@ export class Feed {
     }
     window.addEventListener("pagehide", () => this.#leave());
     window.addEventListener("pageshow", (event) => event.persisted && this.fill());
-    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.fill());
+    // Out of sight, rows may have gone to another tab: whoever comes back asks for them anew.
+    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.fill(true));
   }
 
   /** The rows at hand, the next one first. */

@@ -17,22 +17,31 @@ export function percent(share, digits = 1) {
   return `${(share * 100).toFixed(digits)}${NBSP}%`;
 }
 
-/** A lower bound in per cent, rounded to what it still promises: as the server writes it. */
-export function percentFloor(share) {
+/**
+ * A bound in per cent, never better than it is, as the server writes it: a lower one is rounded down, an upper one up.
+ * What is compared is what is written: 0.29 means 29 in a hundred, whatever its binary digits say.
+ */
+export function percentBound(share, up = false) {
   const digits = share >= 0.99 ? 2 : 1;
-  const scale = 10 ** digits;
-  return `${(Math.floor(share * 100 * scale + 1e-7) / scale).toFixed(digits)}${NBSP}%`;
+  let steps = Math.round(share * 100 * 10 ** digits);
+  const rounded = Number(`${steps}e-${digits + 2}`);
+  if (up ? rounded < share : rounded > share) steps += up ? 1 : -1;
+  return (steps / 10 ** digits).toFixed(digits);
 }
 
-/** An upper bound in per cent, rounded to what it still promises. */
+/** A lower bound in per cent, with its sign. */
+export function percentFloor(share) {
+  return `${percentBound(share)}${NBSP}%`;
+}
+
+/** An upper bound in per cent, with its sign. */
 export function percentCeil(share) {
-  const scale = share >= 0.99 ? 100 : 10;
-  return `${(Math.ceil(share * 100 * scale - 1e-7) / scale).toFixed(share >= 0.99 ? 2 : 1)}${NBSP}%`;
+  return `${percentBound(share, true)}${NBSP}%`;
 }
 
 /** A share in per cent with no more digits than it needs, for settings such as a target. */
 export function percentShort(share) {
-  return `${Number((share * 100).toFixed(2))}${NBSP}%`;
+  return `${Number((share * 100).toPrecision(10))}${NBSP}%`;
 }
 
 /** "about 12 minutes". */

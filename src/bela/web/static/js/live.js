@@ -41,12 +41,14 @@ export function takeIn(news) {
 let events = null;
 let retry = 0;
 let heard = 0;
+let tab = "";
 
-/** Follow the server's events for as long as the page is open. */
-export function follow() {
+/** Follow the server's events for as long as the page is open; by that the server knows that the tab is in sight. */
+export function follow(name = tab) {
+  tab = name;
   events?.close();
   heard = Date.now();
-  events = new EventSource("/api/events");
+  events = new EventSource(`/api/events?tab=${encodeURIComponent(tab)}`);
   events.addEventListener("state", (event) => {
     heard = Date.now();
     retry = 0;

@@ -152,7 +152,7 @@ async function start() {
   route();
   window.addEventListener("hashchange", route);
   window.addEventListener("keydown", press);
-  follow();
+  follow(session.feed.tabs.id);
 }
 
 start().catch((error) => {

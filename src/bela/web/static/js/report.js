@@ -105,7 +105,7 @@ function aimForm() {
     min: "1",
     max: "100",
     step: "0.1",
-    value: target === null ? "" : Number((target * 100).toFixed(2)),
+    value: target === null ? "" : Number((target * 100).toPrecision(10)),
   });
   const most = h("input", {
     id: "aim-budget",
