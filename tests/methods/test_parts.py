@@ -13,10 +13,9 @@ import pytest
 from scipy.stats import binomtest
 
 from bela import Campaign
-from bela.errors import ParameterError
 from bela.learning import Fit, Picks
 from bela.methods.bela import _parts
-from bela.methods.bela._parts import Sample, Snapshot, bound_classes, find_sure, nested_parts
+from bela.methods.bela._parts import Record, Sample, Snapshot, bound_classes, find_sure, nested_parts
 from bela.methods.bela._revision import Revision
 from bela.records import SURE_SHARES, UNKNOWN, BoolArray, FloatArray, IntArray
 from bela.shares import allowed_errors
@@ -144,7 +143,7 @@ def test_a_sequence_that_does_not_stop_fails(claimed, fails, monkeypatch):
     """Sampled: with a third of the rows wrong everywhere, some part looks 70 % right by chance."""
     monkeypatch.setattr(_parts, "SURE_SHARES", (0.7,))
     rng, codes, wrong = np.random.default_rng(0), np.arange(60) % 2, np.arange(60) % 3 == 0
-    samples = [tuple(rng.permutation(60)[:30].tolist()) for _ in range(300)]
+    samples = [tuple(rng.permutation(60)[:30].tolist()) for _ in range(120)]
     n_false = sum(is_false(looked_at(codes, wrong, rows, 0.2), wrong, claimed, 0.7) for rows in samples)
     assert too_many(n_false, len(samples), 0.2) == fails
 
@@ -224,28 +223,49 @@ class Nearest:
         return Picks(rows=chosen, uniform=np.zeros(len(chosen), dtype=bool))
 
 
-def run_once(seed: int, **limits: Any) -> tuple[bool, bool]:
-    """Whether ever, in a whole campaign looked at now and then, a class bound or a sure part was false."""
+def run_once(seed: int, noise: float = 0.3, **limits: Any) -> tuple[bool, bool, bool]:
+    """Whether ever in a whole campaign a class bound or a sure part was false; and whether there were bets."""
     rng = np.random.default_rng([seed, 5, 33])
-    centre = rng.integers(0, 4, 160)
-    X = rng.normal(0, 0.8, (160, 2)) + 3.0 * np.c_[centre % 2, centre // 2]
-    y = np.where(rng.random(160) < 0.15, rng.integers(0, 4, 160), centre)
-    campaign = Campaign(X, confidence=0.75, seed=seed, learner=Nearest(X, seed), **limits)
+    centre = rng.integers(0, 9, 180)
+    X = rng.normal(0, 0.6, (180, 2)) + 3.0 * np.c_[centre % 3, centre // 3]
+    y = np.where(rng.random(180) < noise, rng.integers(0, 9, 180), centre)
+    campaign = Campaign(X, confidence=0.8, seed=seed, learner=Nearest(X, seed), **limits)
     false_class = false_part = False
     while campaign.stop_reason is None and campaign.n_asked < 110:
-        for question in campaign.ask(4):
+        for question in campaign.ask(8):
             campaign.tell(question.id, int(y[question.row]))
         result = campaign.result()
         right = result.labels == y
         false_class |= any(one.lower > right[result.labels == one.label].mean() + 1e-9 for one in result.by_class)
         false_part |= any(right[rows].mean() < share for share, rows in result.sure.items())
-    return false_class, false_part
+    snapshot = result.parts.find_sure.args[0]
+    return false_class, false_part, any(isinstance(one, Record) for one in snapshot.evidence)
 
 
-@pytest.mark.parametrize("limits", [{}, {"budget": 100}, {"target": 0.85}], ids=["endless", "budget", "target"])
-def test_whole_runs(limits):
-    """In few enough runs is anything ever false: looks, a release with looks, and bets."""
-    n = 24
-    found = np.array([run_once(seed, **limits) for seed in range(n)])
+RUNS = {
+    "looks": (30, {}),
+    "a release with looks": (24, {"budget": 100}),
+    "bets": (10, {"target": 0.85, "noise": 0.03}),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_whole_runs(name):
+    """Only in few runs is anything ever false, whatever the bounds rest on."""
+    n, options = RUNS[name]
+    found = np.array([run_once(seed, **options) for seed in range(n)])
     assert not too_many(int(found[:, 0].sum()), n, 0.2)
     assert not too_many(int(found[:, 1].sum()), n, 0.2)
+    assert found[:, 2].any() == (name == "bets")
+
+
+def test_whole_runs_without_division_fail(monkeypatch):
+    """Broken on purpose: each class of each look spends all of alpha."""
+    honest = _parts._class_wrong_upper
+
+    def greedy(snapshot: Snapshot, evidence: Any, n_codes: int) -> IntArray:
+        n_classes = len(np.unique(snapshot.codes[evidence.population]))
+        return honest(snapshot, replace(evidence, alpha=0.2 * n_classes), n_codes)
+
+    monkeypatch.setattr(_parts, "_class_wrong_upper", greedy)
+    assert too_many(sum(run_once(seed)[0] for seed in range(20)), 20, 0.2)
