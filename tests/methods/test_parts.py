@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations, combinations_with_replacement, product
@@ -13,6 +14,7 @@ import pytest
 from scipy.stats import binomtest
 
 from bela import Campaign
+from bela.errors import ParameterError
 from bela.learning import Fit, Picks
 from bela.methods.bela import _parts
 from bela.methods.bela._parts import Record, Sample, Snapshot, bound_classes, find_sure, nested_parts
@@ -191,6 +193,57 @@ def test_rows_that_nobody_can_read_are_not_sure():
     part = find_sure(replace(snapshot, revision=revision, unreadable=np.array([1])))[0.9]
     assert part.n_rows == 399
     assert not part.rows[1]
+
+
+def blobs(n_rows: int = 300) -> tuple[FloatArray, IntArray]:
+    rng = np.random.default_rng(7)
+    y = np.arange(n_rows) % 3
+    return rng.normal(size=(n_rows, 2)) + 9.0 * np.c_[y == 1, y == 2], y
+
+
+def test_the_members_of_campaigns_and_results():
+    """Both say the same, nothing is computed before somebody asks, and a result stays as it was."""
+    X, y = blobs()
+    campaign = Campaign(X, budget=150)
+    result = campaign.run(y)
+    assert "by_class" not in vars(result.parts)
+    assert campaign.by_class() == result.by_class == result.parts.by_class
+    assert sorted(one.label for one in result.by_class) == [0, 1, 2]
+    assert sum(one.n_rows for one in result.by_class) == 300
+    assert all(share == campaign.sure(share).share for share in SURE_SHARES)
+    assert all((rows == campaign.sure(share).rows).all() for share, rows in result.sure.items())
+    assert campaign.sure(0.9).n_rows > 150
+    with pytest.raises(ParameterError, match=r"0\.9, 0\.95 or 0\.99"):
+        campaign.sure(0.5)
+    assert pickle.dumps(result)  # it goes from one process to another
+    before = campaign.result()
+    campaign.merge_class(1, 2)  # what was certain by class rested on the classes from before
+    known = campaign.result().known
+    assert [one.lower for one in before.by_class] == [one.lower for one in result.by_class]
+    labels = campaign.result().labels
+    assert {one.label: one.lower for one in campaign.by_class()} == {c: known[labels == c].mean() for c in (0, 2)}
+
+
+def test_corrections_count_as_known():
+    """A row that somebody corrected unasked moves to its class, and is right there."""
+    X, y = blobs()
+    campaign = Campaign(X, budget=150)
+    before, known = {one.label: one for one in campaign.run(y).by_class}, campaign.result().known
+    row = int(np.flatnonzero(~known & (y == 0))[0])
+    campaign.relabel(row, 1)
+    after = {one.label: one for one in campaign.by_class()}
+    assert (after[0].n_rows, after[1].n_rows) == (before[0].n_rows - 1, before[1].n_rows + 1)
+    assert after[1].lower >= before[1].lower
+    assert campaign.sure(0.99).rows[row]
+
+
+def test_other_methods_do_not_say():
+    """A method that says nothing of parts has none."""
+    X, y = blobs(60)
+    campaign = Campaign(X, method="random", budget=20)
+    result = campaign.run(y)
+    assert campaign.by_class() is campaign.sure(0.9) is result.parts is None
+    assert (result.by_class, result.sure) == ((), {})
 
 
 # ------------------------------------------------------------------------------------------------------- whole runs

@@ -68,17 +68,18 @@ def certificate_document(
     }  # fmt: skip
 
 
-def labels_digest(labels: Iterable[Label]) -> str:
+def labels_digest(labels: Iterable[Label | None]) -> str:
     """Return the SHA-256 of all labels in the order of the rows.
 
     Labels count as they are written in a CSV file: the label 1 is the label "1", and true and false have no capital.
+    None stands for a label that is left blank.
 
     >>> labels_digest([1, 2]) == labels_digest(["1", "2"]) != labels_digest(["12"])
     True
     """
 
     @lru_cache(typed=True)  # 1 and True are not the same label
-    def line(label: Label) -> bytes:
+    def line(label: Label | None) -> bytes:
         return json.dumps(label_to_text(label)).encode() + b"\n"
 
     digest = hashlib.sha256()
