@@ -17,7 +17,7 @@ from bela import Campaign
 from bela.errors import ParameterError
 from bela.learning import Fit, Picks
 from bela.methods.bela import _parts
-from bela.methods.bela._parts import Record, Sample, Snapshot, bound_classes, find_sure, nested_parts
+from bela.methods.bela._parts import BetDraws, LookDraws, Snapshot, bound_classes, find_sure, nested_parts
 from bela.methods.bela._revision import Revision
 from bela.records import SURE_SHARES, UNKNOWN, BoolArray, FloatArray, IntArray
 from bela.shares import allowed_errors
@@ -43,7 +43,7 @@ def looked_at(codes: IntArray, wrong: BoolArray, drawn: tuple[int, ...], alpha: 
     known = np.full(n, UNKNOWN)
     known[rows] = np.where(wrong, (codes + 1) % n_classes, codes)[rows]
     everything = np.ones(n, dtype=bool)
-    look = Sample(population=everything, alpha=alpha, rows=rows, wrong=wrong[rows])
+    look = LookDraws(population=everything, alpha=alpha, rows=rows, wrong=wrong[rows])
     return Snapshot(
         known=known, codes=codes, names=range(n_classes), revision=revision_of(codes), evidence=[look],
         unreadable=np.array([], dtype=np.intp),
@@ -108,7 +108,7 @@ def is_false(snapshot: Snapshot, wrong: BoolArray, claimed: Claimed, share: floa
     return bool(wrong[part].sum() > allowed_errors(len(part), share))
 
 
-def unstopped(snapshot: Snapshot, evidence: Sample, share: float) -> IntArray:
+def unstopped(snapshot: Snapshot, evidence: LookDraws, share: float) -> IntArray:
     """Broken on purpose: the largest part that a test rejects, whatever came before it."""
     order, ends, _ = nested_parts(snapshot.revision, evidence.population, share)
     alpha = evidence.alpha / len(_parts.SURE_SHARES)
@@ -116,7 +116,7 @@ def unstopped(snapshot: Snapshot, evidence: Sample, share: float) -> IntArray:
     return order[: max(shown, default=0)]
 
 
-def chosen_late(snapshot: Snapshot, evidence: Sample, share: float) -> IntArray:
+def chosen_late(snapshot: Snapshot, evidence: LookDraws, share: float) -> IntArray:
     """Broken on purpose: the order of the rows is chosen after looking, those that were drawn and wrong last."""
     late = snapshot.revision.confidence.copy()
     late[evidence.rows[evidence.wrong]] = 0.0
@@ -292,7 +292,7 @@ def run_once(seed: int, noise: float = 0.3, **limits: Any) -> tuple[bool, bool, 
         false_class |= any(one.lower > right[result.labels == one.label].mean() + 1e-9 for one in result.by_class)
         false_part |= any(right[rows].mean() < share for share, rows in result.sure.items())
     snapshot = result.parts.find_sure.args[0]
-    return false_class, false_part, any(isinstance(one, Record) for one in snapshot.evidence)
+    return false_class, false_part, any(isinstance(one, BetDraws) for one in snapshot.evidence)
 
 
 RUNS = {

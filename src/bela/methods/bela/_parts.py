@@ -24,7 +24,7 @@ _DOUBT = 1.5  # times as many errors as the revision expects are reckoned with, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class LookDraws:
     """What a look has seen: the rows of its population that were drawn, uniformly, and whether each is wrong."""
 
     population: BoolArray
@@ -47,7 +47,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class BetDraws:
     """What bets on a release rest on: the log of draws and training questions, and what became of them."""
 
     population: BoolArray
@@ -80,7 +80,7 @@ class Record:
         return replay.bets.errors_upper
 
 
-Evidence = Sample | Record
+Evidence = LookDraws | BetDraws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,11 +123,11 @@ def _evidence(bound: Bound, certificates: Certificates, book: Book) -> Evidence:
     if look is not None:
         rows = [row for row in look.epoch.drawn[: look.n_draws] if look.population[row]]
         wrong = [is_wrong(said.get(row, ()), int(codes[row])) for row in rows]
-        return Sample(
+        return LookDraws(
             population=look.population, alpha=bound.alpha, rows=np.array(rows, dtype=np.intp),
             wrong=np.array(wrong, dtype=bool),
         )  # fmt: skip
-    return Record(
+    return BetDraws(
         population=bound.population, alpha=bound.alpha, index=bound.revision, revisions=[*certificates.revisions],
         log=[*certificates.log], start=certificates.starts[bound.revision], said=dict(said),
         declined=book.declined.copy(),
