@@ -178,6 +178,27 @@ class Forecast:
     high: int
 
 
+RUNGS = (0.7, 0.8, 0.9, 0.95, 0.99)  # shares of right labels that people are told the way to
+
+
+class Prospect(StrEnum):
+    """Whether a share of right labels can be certified, as far as anybody can tell."""
+
+    REACHED = "reached"
+    EXPECTED = "expected"
+    TOO_EARLY = "too early to say"
+    OUT_OF_REACH = "not reachable by asking this way"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """A share of right labels, and what it is expected to take to certify it: if it is EXPECTED, how many answers."""
+
+    share: float
+    prospect: Prospect
+    forecast: Forecast | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelling:
     """A label and a leaf for every row: class codes, UNKNOWN where no answer says anything yet.
@@ -262,6 +283,7 @@ class Assessment:
     certificate: Certificate
     label: Callable[[], Labelling]
     forecast: Forecast | None = None
+    climb: Callable[[], tuple[Rung, ...]] | None = None
     batch: int = 1
     reached: bool | None = None  # None: when the certificate is at the target
     refuted: bool = False
@@ -278,6 +300,11 @@ class Assessment:
     def parts(self) -> Parts | None:
         """What is certified by class, and which rows are sure; None where the method does not say."""
         return None if self.take_parts is None else self.take_parts()
+
+    @cached_property
+    def ladder(self) -> tuple[Rung, ...]:
+        """What each of some shares is expected to take; empty where the method cannot tell."""
+        return () if self.climb is None else self.climb()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,3 +72,17 @@ def test_the_last_questions_are_all_that_is_left(data):
     asked[:30] = False
     picks = choose_questions(np.ones((len(X), 1), np.float32), asked, graph, 100, rng=np.random.default_rng(0))
     assert sorted(picks.rows.tolist()) == list(range(30))
+
+
+def test_few_answers_a_class_are_spread_over_doubtful_rows(data):
+    """With hardly an answer a class, questions meet every cluster that is in doubt, and none where nothing is."""
+    X, y, graph = data
+    proba = np.tile(np.array([0.98] + [0.02 / 11] * 11, np.float32), (len(X), 1))
+    doubtful = y < 8
+    proba[doubtful] = 1 / 12
+    asked = np.zeros(len(X), bool)
+    asked[:20] = True
+    picks = choose_questions(proba, asked, graph, 16, X=X, uniform_share=0.0, rng=np.random.default_rng(0))
+    assert len(set(picks.rows.tolist())) == 16
+    assert set(y[picks.rows]) >= set(range(8))
+    assert np.mean(doubtful[picks.rows]) > 0.8

@@ -9,15 +9,14 @@ import numpy as np
 
 from bela.book import Asked, Began, Book, events
 from bela.campaign._inputs import check_limits, draw_key, encode_predictions, given_labels, split_predictions
-from bela.campaign._leaves import leaf_shares
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
+from bela.campaign._result import make_result
 from bela.errors import LabelError, ParameterError, QuestionError
 from bela.features import PreparedData, prepare
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import ArrayStore, Journal, Setup, Source
 from bela.records import (
-    UNKNOWN,
     Assessment,
     Certificate,
     ClassBound,
@@ -25,6 +24,7 @@ from bela.records import (
     Label,
     Question,
     Result,
+    Rung,
     StopReason,
     SurePart,
 )  # fmt: skip
@@ -304,6 +304,11 @@ class Campaign(AbstractContextManager["Campaign", None]):
         return Forecast(answers=0, low=0, high=0) if self._reached else self.assessment.forecast
 
     @property
+    def ladder(self) -> tuple[Rung, ...]:
+        """What 70, 80, 90, 95 and 99 % are expected to take; empty where the method cannot tell."""
+        return self.assessment.ladder
+
+    @property
     def stop_reason(self) -> StopReason | None:
         """Why there is no need to go on, or None while there is."""
         if self.assessment.refuted:
@@ -365,24 +370,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     def result(self) -> Result:
         """Label every row as the method does, with what people said in its place."""
-        book, assessment, labelling = self.book, self.assessment, self.assessment.labelling
-        codes, known = labelling.codes, book.known != UNKNOWN
-        if book.corrections:
-            codes = codes.copy()
-            rows = np.array(list(book.corrections))
-            codes[rows], known[rows] = list(book.corrections.values()), True
-        if (codes == UNKNOWN).any():
-            raise LabelError("no label is known yet: answer at least one question first")
-        agreement, share_known = leaf_shares(assessment, book.known)
-        probability = agreement[labelling.leaf] if labelling.probability is None else labelling.probability
-        return Result(
-            labels=book.codes.decode(codes), known=known, leaf=labelling.leaf,
-            probability=np.where(known, 1.0, probability),
-            leaf_lower=share_known if labelling.leaf_lower is None else labelling.leaf_lower,
-            classes=book.codes.names, n_asked=book.n_asked, stop_reason=self.stop_reason or StopReason.STOPPED,
-            certificate=assessment.certificate, method=self.method_name, seed=self.seed,
-            unreadable=tuple(book.set_aside), parts=assessment.parts,
-        )  # fmt: skip
+        reason = self.stop_reason or StopReason.STOPPED
+        return make_result(self.book, self.assessment, reason, method=self.method_name, seed=self.seed)
 
     def run(self, oracle: object, *, progress: "Callable[[Campaign], object] | None" = None) -> Result:
         """Ask and tell until there is a reason to stop; `progress` is called after each answer."""

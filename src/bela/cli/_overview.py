@@ -12,7 +12,7 @@ from bela.cli._campaigns import place_of_data
 from bela.cli._showing import count, first, name_of
 from bela.errors import LabelError
 from bela.exports import certificate_document, parts_document, together
-from bela.records import Json, Label, Result, StopReason
+from bela.records import Json, Label, Result, Rung, StopReason
 from bela.shares import percent_text, share_text
 
 _CLASSES_SHOWN = 20
@@ -48,6 +48,7 @@ class Overview:
             "method": self._settings.method, "seed": self._settings.seed,
             "target": campaign.target, "budget": campaign.budget, "n_asked": campaign.n_asked,
             "certificate": self.certificate.to_json(), "forecast": None if forecast is None else asdict(forecast),
+            "ladder": [asdict(rung) for rung in campaign.ladder],
             "classes": [{"label": label, "known": n, "rows": self._labels[label]} for label, n in known.items()],
             "stop_reason": campaign.stop_reason, **counts,
         }  # fmt: skip
@@ -77,6 +78,11 @@ class Overview:
         if forecast is None:
             return f"There is more to ask{aim}."
         return f"Some {forecast.answers:,} more answers to go ({forecast.low:,} to {forecast.high:,}){aim}."
+
+    def ladder_lines(self) -> list[str]:
+        """Say what each of some shares is expected to take."""
+        ladder = self._campaign.ladder
+        return [f"To certify {percent_text(rung.share)}: {rung_text(rung)}." for rung in ladder]
 
     def class_lines(self) -> list[str]:
         """Say which classes there are, the largest first, with their rows."""
@@ -123,6 +129,14 @@ def _part_lines(result: Result) -> list[str]:
         f"{found} These two lines are statements of their own (confidence {alone} each; with the certificate, "
         f"all three hold with {all_three}).",
     ]
+
+
+def rung_text(rung: Rung) -> str:
+    """Say in a few words what a share is expected to take."""
+    forecast = rung.forecast
+    if forecast is None:
+        return str(rung.prospect)
+    return f"about {forecast.answers:,} more answers ({forecast.low:,} to {forecast.high:,})"
 
 
 def document_of(stored: StoredCampaign, result: Result) -> dict[str, Json]:

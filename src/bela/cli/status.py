@@ -18,7 +18,7 @@ def status(campaign: FolderArgument, *, json_: JsonFlag = False) -> None:
         parts, part_words = found.parts()
         times = [entry.at for entry in stored.journal.events() if entry.kind == "answered"]
     elsewhere = is_open(path)
-    words = [*found.lines(), *part_words, *found.class_lines()]
+    words = [*found.lines(), *found.ladder_lines(), *part_words, *found.class_lines()]
     last = None
     if times:
         at = datetime.fromtimestamp(times[-1], UTC)

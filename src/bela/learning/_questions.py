@@ -55,13 +55,14 @@ def cold_start(X: Floats, *, n: int | None = None, seed: int = 0) -> Rows:
 
 
 def choose_questions(
-    proba: Floats, asked: BoolArray, graph: Graph, n: int, *, X: Floats, uniform_share: float = 0.2,
+    proba: Floats, asked: BoolArray, graph: Graph, n: int, *, X: Floats | None = None, uniform_share: float = 0.2,
     rng: np.random.Generator,
 ) -> Picks:  # fmt: skip
     """The next batch of open rows: in doubt and spread over the data, in doubt alone, and some at random.
 
     With few answers a class, rows that stand for many doubtful ones teach most; later those do whose two likeliest
-    labels are closest, no near neighbours among them. `X` is what rows are spread over.
+    labels are closest, no near neighbours among them. `X` is what rows are spread over, if
+    they are.
     """
     open_rows = np.flatnonzero(~asked)
     n = min(n, len(open_rows))
@@ -70,7 +71,7 @@ def choose_questions(
     doubt = margin + rng.random(len(open_rows), np.float32) * np.float32(1e-6)
     share = min(1.0, ENOUGH * proba.shape[1] / max(int(asked.sum()), 1))
     n_spread = min(round(share * (n - n_uniform)), MOST_SPREAD)
-    spread = _pick_spread(X, open_rows, 1.0 - margin, n_spread, rng) if n_spread else open_rows[:0]
+    spread = open_rows[:0] if X is None else _pick_spread(X, open_rows, 1.0 - margin, n_spread, rng)
     ranked = open_rows[np.argsort(doubt, kind="stable")]
     apart = _pick_apart(ranked[np.isin(ranked, spread, invert=True)], graph, n - n_uniform - len(spread))
     active = np.concatenate([spread, apart])
@@ -85,7 +86,7 @@ def _pick_spread(X: Floats, rows: Rows, doubt: Floats, n: int, rng: np.random.Ge
 
     place = np.sort(rng.choice(len(rows), SAMPLE, replace=False)) if len(rows) > SAMPLE else np.arange(len(rows))
     sample = np.asarray(X[rows[place]])
-    if len(np.unique(sample, axis=0)) <= n:
+    if not n or len(np.unique(sample, axis=0)) <= n:
         return rows[:0]
     with one_thread():
         means = KMeans(n, n_init=1, max_iter=15, random_state=int(rng.integers(2**31)))

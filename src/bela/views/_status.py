@@ -9,7 +9,7 @@ from pathlib import PurePath
 from bela.book import count, label_source, n_said
 from bela.campaign import StoredCampaign, Verdict, audit_result
 from bela.errors import LabelError
-from bela.records import Forecast, Question, StopReason
+from bela.records import Forecast, Question, Rung, StopReason
 from bela.views._labels import (
     ChartPoint,
     ClassCounts,
@@ -75,6 +75,7 @@ class CampaignStatus:
     worth: str
     expected: float | None
     forecast: Forecast | None
+    ladder: Sequence[Rung]
     stop_reason: StopReason | None
     classes: Sequence[ClassCounts]
     revising: bool
@@ -97,6 +98,7 @@ class _CloserLook:
     n_given: int
     n_corrected: int
     forecast: Forecast | None
+    ladder: Sequence[Rung]
     classes: Sequence[ClassCounts]
     people: Sequence[Person]
     pace_seconds: float | None
@@ -165,8 +167,8 @@ class Monitor:
                 target=book.target, budget=book.budget, confidence=campaign.confidence, lower=float(certificate.lower),
                 claim=certificate.claim if audit is None else audit.claim, word=certificate.guarantee.word,
                 worth=certificate.guarantee.sentence, expected=None if labels is None else labels.point.expected,
-                forecast=forecast, stop_reason=reason, revising=self._revising, n_revisions=book.n_revisions,
-                classes=look.classes, shown=view.columns, kinds=view.kinds, people=look.people,
+                forecast=forecast, ladder=look.ladder, stop_reason=reason, revising=self._revising,
+                n_revisions=book.n_revisions, classes=look.classes, shown=view.columns, kinds=view.kinds, people=look.people,
                 pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
             )  # fmt: skip
 
@@ -275,7 +277,7 @@ class Monitor:
         self._looked_at = self._clock()
         self._look = _CloserLook(
             seq=self._book.version, n_given=counts.n_given, n_corrected=counts.n_corrected, forecast=forecast,
-            classes=class_counts(counts.known, self.labels), pace_seconds=self._people.pace(),
+            ladder=campaign.ladder, classes=class_counts(counts.known, self.labels), pace_seconds=self._people.pace(),
             people=self._people.list(self._now(), n_said(campaign.book)),
         )  # fmt: skip
         return self._look

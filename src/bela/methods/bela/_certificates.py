@@ -220,7 +220,7 @@ class Certificates:
         self.bounds.append(bound)
 
     def replay(self, index: int, declined: BoolArray, *, start: int = 0) -> Replay:
-        """Return the bets on a revision, brought up to date; for planning on one that is not a release, from `start`."""
+        """Return the bets on a revision, brought up to date; for planning, on one that is no release, from `start`."""
         replay = self._replays.get(index)
         if replay is None:
             alpha = next((b.alpha for b in self.bounds if b.revision == index and b.look is None), _NO_MATTER)
@@ -265,11 +265,15 @@ class Certificates:
         Answers correct the rows that the revision has wrong. A row outside the population is right if it is known.
         """
         answered = np.array([*book.given, *book.answered], dtype=np.intp)
+        changed = [place for place, row in enumerate(answered.tolist()) if len(self.said.get(row, ())) > 1]
         for bound in self.bounds:
             upper = self.errors_upper(bound, book)
             if upper is None:
                 continue
-            wrong = book.known[answered] != self.revisions[bound.revision].codes[answered]
+            codes = self.revisions[bound.revision].codes
+            wrong = book.known[answered] != codes[answered]
+            for place in changed:  # a row that was right at some time may not have been among the errors
+                wrong[place] &= all(one != codes[answered[place]] for one in self.said[int(answered[place])])
             if bound.closed is not None:  # what was wrong without the merge was counted as such
                 before = bound.closed.known[answered]
                 wrong = np.where(before == UNKNOWN, wrong, before != bound.closed.codes[answered])

@@ -91,7 +91,7 @@ class Epoch:
         return max(self.size(look) - len(self.picks), 0)
 
     def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None) -> int:
-        """Choose how many rows to pick until a look, by what the training of the labels before it says of their error."""
+        """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
         size, alpha = self.size(look), max(self.part(look), 1e-6)
         if self.ended or error is None:
             share = WITH_AN_END if self.ended else USUAL

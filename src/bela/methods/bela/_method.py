@@ -15,7 +15,7 @@ from bela.methods._deciding import N_BINS, AssessingMethod, majority
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
 from bela.methods.bela._looks import Answers, Epoch, Look
 from bela.methods.bela._parts import take_parts
-from bela.methods.bela._planning import Plan, Situation, make_plan
+from bela.methods.bela._planning import Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
 from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Labelling, Proposal, Role
@@ -329,13 +329,14 @@ class Bela(AssessingMethod):
 
     def _assess(self, book: Book) -> Assessment:
         best, right = self.certificates.best(book)
+        certificate = self._certificate(book, right / book.n_rows, Guarantee.ANYTIME)
+        began = bool(self.certificates.revisions)
         return Assessment(
-            certificate=self._certificate(book, right / book.n_rows, Guarantee.ANYTIME),
-            forecast=self._current_plan(book).forecast if self.certificates.revisions else None,
-            batch=self._batch(book),
-            label=lambda: _label(book, best, right),
+            certificate=certificate, forecast=self._current_plan(book).forecast if began else None,
+            climb=lambda: make_ladder(self._situation(book) if began else None, book, certificate.lower),
+            batch=self._batch(book), label=lambda: _label(book, best, right),
             take_parts=lambda: take_parts(book, self.certificates, best, self.setup.confidence),
-        )
+        )  # fmt: skip
 
     def _batch(self, book: Book) -> int:
         """Return how many questions can be asked at once without loss; 1 until somebody has asked for the first."""

@@ -8,16 +8,19 @@ import numpy as np
 from bela.book import Book
 from bela.bounds import ErrorBets, draws_needed, likely_shares, nats_won, share_lower
 from bela.methods.bela._revision import Revision
-from bela.records import FloatArray, Forecast, Role
+from bela.records import RUNGS, FloatArray, Forecast, Prospect, Role, Rung
 from bela.shares import allowed_errors
 
 AGAIN = 1.4  # a release follows another when it has so many times the answers to learn from
 _USUAL_SLOPE = 0.35  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
-_STEPS = 9  # releases to look ahead
-_GROWTH = 1.25  # from each to the next
+_GROWTH = np.cumprod([1.0, 1.2, 1.2, 1.3, 1.35, 1.4, *[1.5] * 6])  # of the answers, to releases ahead
+_STEPS = len(_GROWTH)
 _QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of what the error may be
 _WASTE = 40  # draws until a revision that cannot be certified is given up
 _DELAY = 5  # answers that a later release costs beyond what is foreseen
+_EARLY = 12  # draws
+_HOPELESS = 0.8  # of the rows that would have to be asked if nothing were learnt
+_NARROWEST, _WIDEST = 1.4, 1.8  # of a forecast, as the factor from its middle to its ends
 _PATIENCE = 0.8  # once draws are made, training on must promise to cost less than this share of going on
 
 
@@ -57,17 +60,52 @@ def make_plan(situation: Situation) -> Plan:
         return Plan(role=Role.BOUNDS if situation.released else Role.TRAINING)
     if book.target is None:
         return _spend(situation, ahead)
-    now, later = ahead.costs(book.target)
+    certify, forecast = _expect(situation, ahead, book.target)
+    if left is not None and forecast.answers > left:  # out of reach: the most that can be had
+        return replace(_spend(situation, ahead), forecast=forecast)
+    return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=forecast)
+
+
+def make_ladder(situation: Situation | None, book: Book, lower: float) -> tuple[Rung, ...]:
+    """Say what each share is expected to take, if it were the target from now on; `lower` is certified already.
+
+    Without a `situation`, or with hardly a draw, it is too early to say.
+    """
+    early = situation is None or situation.n_draws < _EARLY
+    return tuple(
+        Rung(share=share, prospect=Prospect.REACHED) if lower >= share
+        else Rung(share=share, prospect=Prospect.TOO_EARLY) if situation is None or early
+        else _rung(situation, share)
+        for share in RUNGS
+    )  # fmt: skip
+
+
+def _rung(situation: Situation, share: float) -> Rung:
+    book = situation.book
+    _, forecast = _expect(situation, _Ahead(situation), share)
+    by_asking = max(book.n_rows - allowed_errors(book.n_rows, share) - book.n_asked, 0)
+    if forecast.answers >= _HOPELESS * by_asking:
+        return Rung(share=share, prospect=Prospect.OUT_OF_REACH)
+    return Rung(share=share, prospect=Prospect.EXPECTED, forecast=forecast)
+
+
+def _expect(situation: Situation, ahead: "_Ahead", target: float) -> tuple[bool, Forecast]:
+    """Say whether to certify what there is now, and how many answers the target is expected to take."""
+    book = situation.book
+    now, later = ahead.costs(target)
     # Patience is with draws that lead to a certificate, not with those that are wasted before training goes on.
     patience = _PATIENCE if situation.released and situation.n_draws else 1.0
     failing = _WASTE + later  # whoever fails has wasted some draws
     certify = bool(np.minimum(patience * now, failing).mean() <= later.mean())
     best = np.minimum(np.minimum(now, failing) if certify else later, book.n_rows - book.n_asked)
-    low, middle, high = (round(float(q)) for q in np.quantile(best, [0.1, 0.5, 0.9]))
-    forecast = Forecast(answers=middle, low=low, high=high)
-    if left is not None and middle > left:  # out of reach: the most that can be had
-        return replace(_spend(situation, ahead), forecast=forecast)
-    return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=forecast)
+    low, middle, high = np.quantile(best, [0.1, 0.5, 0.9])
+    # The quantiles are of the error only: luck, and how well the labels can be learnt, are not in them.
+    low, high = (
+        np.clip(low, middle / _WIDEST, middle / _NARROWEST),
+        np.clip(high, middle * _NARROWEST, middle * _WIDEST),
+    )
+    most = book.n_rows - book.n_asked
+    return certify, Forecast(answers=round(middle), low=round(low), high=min(math.ceil(high), most))
 
 
 def _spend(situation: Situation, ahead: "_Ahead") -> Plan:
@@ -86,7 +124,7 @@ class _Ahead:
         now = situation.certified
         self.share: FloatArray = now.sizes / max(int(now.sizes.sum()), 1)
         n_known = max(book.n_known, 1)
-        self.sizes = np.minimum(n_known * _GROWTH ** np.arange(_STEPS), book.n_rows)
+        self.sizes = np.minimum(n_known * _GROWTH, book.n_rows)
         if situation.released:
             self.sizes[0] = now.n_training
             self.sizes[1:] = np.maximum(self.sizes[1:], min(AGAIN * now.n_training, book.n_rows))

@@ -1,10 +1,12 @@
 /** The panel that is always in sight: what is certain, how far the target is, how long it still takes. */
 
+import { post } from "./api.js";
 import { drawHistory } from "./history.js";
 import { fill, h, icon } from "./dom.js";
 import { explain } from "./explain.js";
 import { count, duration, percent, percentBound, percentCeil, percentFloor, percentShort, plural } from "./format.js";
-import { state } from "./live.js";
+import { state, takeIn } from "./live.js";
+import { complain } from "./notes.js";
 import { pace } from "./session.js";
 
 let parts = null;
@@ -27,6 +29,7 @@ export function mountCertificate(root) {
       "aria-valuemax": "100",
     }),
     facts: h("dl.facts"),
+    ladder: h("div.ladder"),
     busy: h("p.busy", { role: "status" }),
     chart: h("div.chart", {
       role: "slider", // the arrow keys go along it
@@ -60,6 +63,7 @@ export function mountCertificate(root) {
       parts.sentence,
       parts.busy,
       parts.facts,
+      parts.ladder,
       parts.chart,
       h(
         "p.legend",
@@ -96,6 +100,7 @@ function draw(news) {
   parts.busy.textContent = news.revising ? "Labelling all rows anew…" : "";
   parts.busy.classList.toggle("on", Boolean(news.revising));
   fill(parts.facts, facts(news));
+  fill(parts.ladder, ladder(news));
   drawHistory(parts.chart, news);
 }
 
@@ -121,4 +126,33 @@ function facts(news) {
   if (skipped) rows.push(["Skipped", count(skipped)]);
   if (given) rows.push(["Known from the data", count(given)]);
   return rows.map(([name, value, note]) => h("div", h("dt", name), h("dd", value, note ? h("span.note", note) : null)));
+}
+
+/** What each of some shares is expected to take; one that can be reached becomes the target with a click. */
+function ladder({ ladder: rungs, target, stop_reason: reason }) {
+  if (!rungs?.length) return [];
+  return [h("h3", "How far is it to …"), h("ul", rungs.map((rung) => h("li", step(rung, target, reason))))];
+}
+
+function step({ share, prospect, forecast }, target, reason) {
+  const name = percentShort(share);
+  const chosen = target !== null && Math.abs(target - share) < 1e-9;
+  const note = chosen ? "the target" : null;
+  if (!forecast) return [h("span.share", name), h("span.way", prospect, note ? h("span.note", note) : null)];
+  const way = h(
+    "span.way",
+    `about ${plural(forecast.answers, "answer")}`,
+    h("span.note", note ? `${note}, ` : "", `${count(forecast.low)} to ${count(forecast.high)}`),
+  );
+  if (chosen || reason) return [h("span.share", name), way];
+  const title = `Stop when ${name} are certified`;
+  return [h("button.share", { type: "button", title, "aria-label": title, onclick: () => aim(share) }, name), way];
+}
+
+async function aim(target) {
+  try {
+    takeIn(await post("/api/aim", { target, budget: state.value.budget }));
+  } catch (error) {
+    complain(error);
+  }
 }
