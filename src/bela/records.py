@@ -1,6 +1,6 @@
 """The values that cross a seam: frozen, checked when made, and with no behaviour of their own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -21,6 +21,7 @@ AnyArray: TypeAlias = npt.NDArray[Any]
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"  # what can be written as JSON
 
 UNKNOWN = -1  # the class code of a row that has no label
+SURE_SHARES = (0.90, 0.95, 0.99)  # of right labels, for which the rows are sought that are that sure
 
 
 class Role(StrEnum):
@@ -213,13 +214,70 @@ class Labelling:
     leaf_lower: FloatArray | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassBound:
+    """A lower bound on the share of right labels among the rows that carry a label."""
+
+    label: Label
+    n_rows: int
+    lower: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurePart:
+    """Rows of which at least a share are right: those that are known, and the surest of the others."""
+
+    share: float
+    rows: BoolArray  # whether each row is one of them
+    n_inferred: int  # of them that are not known
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows they are."""
+        return int(self.rows.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What is certified of parts of the rows, worked out when somebody first asks, as things were when it was made.
+
+    All class bounds hold at once with the `confidence`, and so do all sure parts: two statements of their own. Each of
+    them and the certificate may fail with the same probability, all of them together with no more than the sum.
+    """
+
+    confidence: float
+    bound_classes: Callable[[], tuple[ClassBound, ...]] = field(repr=False)
+    find_sure: Callable[[], Mapping[float, SurePart]] = field(repr=False)
+
+    @cached_property
+    def by_class(self) -> tuple[ClassBound, ...]:
+        """A bound for each label that some row carries."""
+        return self.bound_classes()
+
+    @cached_property
+    def sure(self) -> Mapping[float, SurePart]:
+        """The rows that are right to each of SURE_SHARES."""
+        return self.find_sure()
+
+    def at(self, share: float) -> SurePart:
+        """Return the rows that are right to one of SURE_SHARES."""
+        return self.sure[check_sure_share(share)]
+
+
+def check_sure_share(share: float) -> float:
+    """Return one of SURE_SHARES; another share is an error."""
+    if share not in SURE_SHARES:
+        raise ParameterError(f"rows can be sure to 0.9, 0.95 or 0.99, not to {share}: choose one of these shares")
+    return share
+
+
 @dataclass(frozen=True, kw_only=True)
 class Assessment:
     """What a method makes of a book: how good the labels are, what is still needed, and on demand the labels.
 
     `batch` is how many questions it would like answered at once. For labels that were given, `as_given` is about them
     before any was corrected, `refuted` says that they do not meet the target, and `upper` bounds their share of right
-    ones from above.
+    ones from above. `take_parts` is for methods that say something of parts of the rows.
     """
 
     certificate: Certificate
@@ -231,11 +289,17 @@ class Assessment:
     refuted: bool = False
     upper: float | None = None
     as_given: Certificate | None = None
+    take_parts: Callable[[], Parts] | None = None
 
     @cached_property
     def labelling(self) -> Labelling:
         """A label and a leaf for every row."""
         return self.label()
+
+    @cached_property
+    def parts(self) -> Parts | None:
+        """What is certified by class, and which rows are sure; None where the method does not say."""
+        return None if self.take_parts is None else self.take_parts()
 
     @cached_property
     def ladder(self) -> tuple[Rung, ...]:
@@ -259,6 +323,7 @@ class Result:
 
     For each row: its label, whether that was an answer, its leaf, and how likely the label is right (calibrated, not
     guaranteed). For each leaf: a lower bound on the share of right labels in it, worth what the certificate is.
+    Where the method says so, `by_class` and `sure` are further statements, each with a confidence of its own (`Parts`).
     """
 
     labels: AnyArray
@@ -273,3 +338,15 @@ class Result:
     method: str
     seed: int
     unreadable: tuple[int, ...] = ()  # rows that were set aside: their labels are guesses, and count as wrong
+    parts: Parts | None = field(default=None, repr=False, compare=False)
+    only_sure: float | None = None  # the share of right labels to which labels were kept; the others are None
+
+    @property
+    def by_class(self) -> tuple[ClassBound, ...]:
+        """A lower bound on the share of right labels of each class, all at once; none where the method does not say."""
+        return () if self.parts is None else self.parts.by_class
+
+    @property
+    def sure(self) -> Mapping[float, BoolArray]:
+        """Which rows are right to 0.9, 0.95 and 0.99, all at once; none where the method does not say."""
+        return {} if self.parts is None else {share: part.rows for share, part in self.parts.sure.items()}

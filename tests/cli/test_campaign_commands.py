@@ -63,6 +63,46 @@ def test_formats_for_other_tools(call: Any, table: Path) -> None:
     assert "csv" in call("export", "pets.bela", "--to", "x", "--format", "word", status=2).err
 
 
+def test_an_export_of_the_sure_rows(call: Any, make_table: Callable[..., Path]) -> None:
+    """Labels that are not sure are left blank in every format, the certificate says so, and it can be verified."""
+    table = make_table(n_rows=500)
+    call(*RUN, "--budget", "220", "--target", "0.999")
+    truth, words = column_labels(open_table(table), "kind"), call("status", "pets.bela").out
+    assert "By class, right are at least " in words
+    assert "Sure: at least 90 % of " in words
+    assert "all three hold with 85 %" in words
+    for name in ("out.csv", "out.json", "out", "out.npz", "out.label-studio.json"):
+        kept = call("export", "pets.bela", "--to", name, "--sure", "0.99", "--json").json["kept"]
+        assert kept["share"] == 0.99
+        assert kept["rows"] + kept["blank"] == 500
+        assert call("verify", "pets.bela", "--export", name, "--quick", "--json").json["verified"] is True
+    rows = list(open_table("out.csv").iter_records())
+    blank = [record["label"] in (None, "") for record in rows]
+    assert sum(blank) == kept["blank"] > 0
+    assert all((record["label_source"] == "withheld") == one for record, one in zip(rows, blank, strict=True))
+    right = [record["label"] == truth[row] for row, record in enumerate(rows) if not blank[row]]
+    assert np.mean(right) >= 0.99
+    document = json.loads(Path("out.csv.certificate.json").read_text())
+    assert "left blank" in document["kept"]["statement"]
+    assert [part["share"] for part in document["sure"]["parts"]] == [0.9, 0.95, 0.99]
+    assert document["sure"]["parts"][0]["rows"] > document["counts"]["asked"]
+    assert {entry["label"] for entry in document["by_class"]["classes"]} == {"cat", "dog"}
+    assert all(0.0 < entry["lower"] <= 1.0 for entry in document["by_class"]["classes"])
+    call("report", "pets.bela", "--to", "report.html")
+    assert "The rows that are sure" in Path("report.html").read_text()
+
+
+def test_a_share_that_nobody_can_be_sure_to(call: Any, table: Path) -> None:
+    """Only three shares are tested; of few answers nothing is sure, which is no error; other methods do not say."""
+    call(*RUN, "--budget", "30")
+    said = call("export", "pets.bela", "--to", "x.csv", "--sure", "0.97", status=2).err
+    assert "0.9, 0.95 or 0.99" in said
+    assert not Path("x.csv").exists()
+    assert "Nothing is 99 % sure yet" in call("export", "pets.bela", "--to", "x.csv", "--sure", "0.99").out
+    call(*RUN, *QUICK, "--campaign", "other.bela")
+    assert "does not say" in call("export", "other.bela", "--to", "y.csv", "--sure", "0.9", status=2).err
+
+
 def test_an_export_is_data_again(call: Any, table: Path) -> None:
     """The answers in an export are the given labels of another campaign; what was inferred is not."""
     call(*RUN, *QUICK)

@@ -117,6 +117,18 @@ def test_it_says_what_is_certain_and_never_more() -> None:
     assert "81.3" not in words
 
 
+def test_it_says_what_is_certain_of_parts() -> None:
+    """The classes with their bounds, the rows that are sure, and with what confidence both hold."""
+    facts = make_facts()
+    parts = {
+        "by_class": {"statement": "All classes.", "classes": [{"label": "a text", "rows": 990, "lower": 0.7777}]},
+        "sure": {"statement": "All parts.", "parts": [{"share": 0.9, "statement": "At least 90 %."}]},
+    }
+    words = Reader(write_report(replace(facts, certificate={**facts.certificate, **parts}))).words
+    for part in ("right, at least", "77.7 %", "All classes.", "The rows that are sure", "At least 90 %.", "All parts."):
+        assert part in words
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

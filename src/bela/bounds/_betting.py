@@ -114,7 +114,7 @@ class ErrorBets(Population):
 
     `seen` and `wrong` are evidence from training answers for each bin (see `ErrorCurves`), which shapes the bets and
     need not be true. `aim` is how many errors may stay in the rows that nobody has seen: weights and grid are tuned to
-    show no more.
+    show no more. `against` puts one number in place of the grid: the bound falls below it, or stays at all rows.
 
     >>> bets = ErrorBets([1000, 4000, 5000], alpha=0.05)
     >>> for _ in range(60):  # always the least confident bin, as if by chance
@@ -136,13 +136,13 @@ class ErrorBets(Population):
 
     def __init__(
         self, sizes: Counts, *, alpha: float, seen: Counts | None = None, wrong: Counts | None = None,
-        aim: int | None = None,
+        aim: int | None = None, against: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(sizes, alpha=alpha)
         self.aim = aim
         self._bin: IntArray | None = None  # of each cell; None: cells are bins
         self._curves = ErrorCurves(self.left, seen=seen, wrong=wrong)
-        self._grid = error_grid(self.population, aim)
+        self._grid = error_grid(self.population, aim) if against is None else np.array([against], dtype=np.int64)
         self._log_m: FloatArray = np.zeros(len(self._grid))
         self._nu: FloatArray = self._log_m
         self._alive: BoolArray = np.ones(len(self._grid), dtype=bool)  # not ruled out yet

@@ -6,7 +6,7 @@ import numpy as np
 
 from bela.bounds._betting import ErrorBets
 from bela.bounds._projection import tilt
-from bela.bounds._registry import Counts, check_inside
+from bela.bounds._registry import ROUNDING, Counts, check_inside
 from bela.errors import ParameterError
 from bela.records import FloatArray
 
@@ -37,9 +37,9 @@ class AlphaBudget:
 
     def take(self, alpha: float) -> None:
         """Hand out what somebody has decided on."""
-        if not 0.0 <= alpha <= self.left:
+        if not 0.0 <= alpha <= self.left * (1.0 + ROUNDING):  # parts that add up to all may exceed it in the last digit
             raise ParameterError(f"there is {self.left} left to spend, not {alpha}")
-        self.left -= alpha
+        self.left = max(self.left - alpha, 0.0)
 
     def spend(self, part: float = 0.5) -> float:
         """Hand out a part of what is left; half by default, so that there is always something left."""

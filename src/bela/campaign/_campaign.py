@@ -10,12 +10,24 @@ import numpy as np
 from bela.book import Asked, Began, Book, events
 from bela.campaign._inputs import check_limits, draw_key, encode_predictions, given_labels, split_predictions
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
+from bela.campaign._result import make_result
 from bela.errors import LabelError, ParameterError, QuestionError
 from bela.features import PreparedData, prepare
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import ArrayStore, Journal, Setup, Source
-from bela.records import UNKNOWN, AnyArray, Assessment, Certificate, Forecast, Label, Question, Result, Rung, StopReason
+from bela.records import (
+    Assessment,
+    Certificate,
+    ClassBound,
+    Forecast,
+    Label,
+    Question,
+    Result,
+    Rung,
+    StopReason,
+    SurePart,
+)  # fmt: skip
 from bela.storage import MemoryArrays
 
 
@@ -278,6 +290,14 @@ class Campaign(AbstractContextManager["Campaign", None]):
         """The lower bound on the share of right labels, as things are."""
         return self.assessment.certificate
 
+    def by_class(self) -> tuple[ClassBound, ...] | None:
+        """Bound the share of right labels in each class, all at once; None where the method does not say."""
+        return None if (parts := self.assessment.parts) is None else parts.by_class
+
+    def sure(self, share: float) -> SurePart | None:
+        """Return the rows of which at least 0.9, 0.95 or 0.99 are right; None where the method does not say."""
+        return None if (parts := self.assessment.parts) is None else parts.at(share)
+
     @property
     def forecast(self) -> Forecast | None:
         """How many more answers the target is expected to take; None where the method cannot tell."""
@@ -350,24 +370,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     def result(self) -> Result:
         """Label every row as the method does, with what people said in its place."""
-        book, assessment, labelling = self.book, self.assessment, self.assessment.labelling
-        codes, known = labelling.codes, book.known != UNKNOWN
-        if book.corrections:
-            codes = codes.copy()
-            rows = np.array(list(book.corrections))
-            codes[rows], known[rows] = list(book.corrections.values()), True
-        if (codes == UNKNOWN).any():
-            raise LabelError("no label is known yet: answer at least one question first")
-        agreement, share_known = _leaf_shares(assessment, book.known)
-        probability = agreement[labelling.leaf] if labelling.probability is None else labelling.probability
-        return Result(
-            labels=book.codes.decode(codes), known=known, leaf=labelling.leaf,
-            probability=np.where(known, 1.0, probability),
-            leaf_lower=share_known if labelling.leaf_lower is None else labelling.leaf_lower,
-            classes=book.codes.names, n_asked=book.n_asked, stop_reason=self.stop_reason or StopReason.STOPPED,
-            certificate=assessment.certificate, method=self.method_name, seed=self.seed,
-            unreadable=tuple(book.set_aside),
-        )  # fmt: skip
+        reason = self.stop_reason or StopReason.STOPPED
+        return make_result(self.book, self.assessment, reason, method=self.method_name, seed=self.seed)
 
     def run(self, oracle: object, *, progress: "Callable[[Campaign], object] | None" = None) -> Result:
         """Ask and tell until there is a reason to stop; `progress` is called after each answer."""
@@ -379,15 +383,3 @@ class Campaign(AbstractContextManager["Campaign", None]):
     def _check_row(self, row: int) -> None:
         if not (isinstance(row, (int, np.integer)) and 0 <= row < self.n_rows):
             raise QuestionError(f"there is no row {row}: rows go from 0 to {self.n_rows - 1}")
-
-
-def _leaf_shares(assessment: Assessment, known: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return, for each leaf, the share of answers that agree with its label (one added each way), and of known rows."""
-    labelling, n = assessment.labelling, assessment.labelling.n_leaves
-    rows, unknown = np.flatnonzero(known != UNKNOWN), np.flatnonzero(known == UNKNOWN)
-    leaf_label = np.full(n, UNKNOWN)
-    leaf_label[labelling.leaf[unknown]] = labelling.codes[unknown]
-    answers = np.bincount(labelling.leaf[rows], minlength=n)
-    agree = np.bincount(labelling.leaf[rows], weights=known[rows] == leaf_label[labelling.leaf[rows]], minlength=n)
-    size = np.maximum(np.bincount(labelling.leaf, minlength=n), 1)
-    return (agree + 1) / (answers + 2), answers / size

@@ -11,11 +11,12 @@ from bela.campaign import StoredCampaign
 from bela.cli._campaigns import place_of_data
 from bela.cli._showing import count, first, name_of
 from bela.errors import LabelError
-from bela.exports import certificate_document
+from bela.exports import certificate_document, parts_document, together
 from bela.records import Json, Label, Result, Rung, StopReason
-from bela.shares import percent_text
+from bela.shares import percent_text, share_text
 
 _CLASSES_SHOWN = 20
+_LOWEST_SHOWN = 3
 _REASONS = {
     StopReason.TARGET: "The target is reached",
     StopReason.REFUTED: "The target cannot be reached: too many labels are wrong",
@@ -32,8 +33,10 @@ class Overview:
         self._settings, self._data = stored.settings, place_of_data(stored.path, stored.settings)
         self._counts, self.certificate = count_up(stored.campaign.book), stored.campaign.certificate
         self._labels: Counter[Label] = Counter()
+        self._result: Result | None = None
         with suppress(LabelError):  # nothing was answered yet
-            self._labels = Counter(stored.campaign.result().labels.tolist())
+            self._result = stored.campaign.result()
+            self._labels = Counter(self._result.labels.tolist())
 
     def to_json(self) -> dict[str, Json]:
         """Return what programs are told."""
@@ -89,6 +92,10 @@ class Overview:
         rows = [f"{name_of(of, 40)}: {count(self._labels[of], 'row')}, {known[of]:,} known" for of in classes]
         return [title, *first(rows, _CLASSES_SHOWN)]
 
+    def parts(self) -> tuple[dict[str, Json], list[str]]:
+        """Return what is certified by class and which rows are sure, for programs and in words; it may take a while."""
+        return ({}, []) if self._result is None else (parts_document(self._result), _part_lines(self._result))
+
     def lines(self) -> list[str]:
         """Say where the campaign stands, in a few lines."""
         rows = count(self._campaign.n_rows, "row")
@@ -101,6 +108,27 @@ class Overview:
         if self._campaign.n_asked or self._counts.n_given:
             lines.append(f"The labels: bela export {self._name} --to {Path(self._name).stem}-labelled.csv")
         return [*lines, f"To go on: {go_on} {self._name}"] if go_on else lines
+
+
+def _part_lines(result: Result) -> list[str]:
+    """Say in two lines which classes are the least certain, and how many rows are sure; nothing where nobody says."""
+    if result.parts is None:
+        return []
+    lowest = sorted(result.parts.by_class, key=lambda one: one.lower)
+    named = ", ".join(f"{share_text(one.lower)} ({name_of(one.label)})" for one in lowest[:_LOWEST_SHOWN])
+    more = f": the lowest of {len(lowest):,} classes" if len(lowest) > _LOWEST_SHOWN else ""
+    sure = [
+        f"{percent_text(share)} of {count(part.n_rows, 'row')} ({share_text(part.n_rows / len(part.rows))})"
+        for share, part in result.parts.sure.items()
+        if part.n_inferred
+    ]
+    found = f"Sure: at least {', '.join(sure)}." if sure else "No rows are sure yet beyond those that were answered."
+    alone, all_three = (percent_text(together(result.parts.confidence, n)) for n in (1, 3))
+    return [
+        f"By class, right are at least {named}{more}.",
+        f"{found} These two lines are statements of their own (confidence {alone} each; with the certificate, "
+        f"all three hold with {all_three}).",
+    ]
 
 
 def rung_text(rung: Rung) -> str:

@@ -14,11 +14,12 @@ from bela.cli._overview import document_of
 from bela.cli._showing import count
 from bela.data import DATASETS
 from bela.errors import ParameterError
-from bela.exports import EXPORTS, certificate_path
+from bela.exports import EXPORTS, certificate_path, keep_sure
 from bela.exports import export as write
 from bela.records import Json
 
 _FORMATS = f"One of {', '.join(EXPORTS)}."
+_SURE = "Only rows of which at least this share is certainly right: 0.9, 0.95 or 0.99. Other labels are left blank."
 
 
 def export(
@@ -26,6 +27,7 @@ def export(
     *,
     to: Annotated[str, typer.Option("--to", metavar="PATH", help="The file, or the folder for Hugging Face datasets.")],
     format_: Annotated[str | None, typer.Option("--format", help=_FORMATS, show_default="by the ending")] = None,
+    sure: Annotated[float | None, typer.Option("--sure", metavar="SHARE", help=_SURE)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is no earlier export.")] = False,
     json_: JsonFlag = False,
 ) -> None:
@@ -36,6 +38,8 @@ def export(
     with open_to_look(path, output) as stored, output.bars() as bars:
         _refuse_the_data(stored, to)
         result = stored.campaign.result()
+        if sure is not None:
+            result = keep_sure(result, sure)
         document = document_of(stored, result)
         written = write(
             stored.records, result, to,
@@ -48,10 +52,14 @@ def export(
         "to": str(written), "certificate_file": str(beside), "campaign": str(path), "n_rows": len(result.labels),
         "n_asked": result.n_asked, "certificate": result.certificate.to_json(), "notes": [*notes],
     }  # fmt: skip
+    kept = document["kept"]
+    if isinstance(kept, dict):
+        outcome["kept"] = kept
+    with_labels = f", {kept['rows']:,} of them with their labels" if isinstance(kept, dict) else " with their labels"
     words = [
-        f"{count(len(result.labels), 'row')} with their labels: {written}",
+        f"{count(len(result.labels), 'row')}{with_labels}: {written}",
         f"Their certificate: {beside}",
-        result.certificate.claim,
+        str(kept["statement"]) if isinstance(kept, dict) else result.certificate.claim,
         *(f"Note: {note}." for note in notes),
     ]
     output.finish(outcome, words)

@@ -15,9 +15,10 @@ def status(campaign: FolderArgument, *, json_: JsonFlag = False) -> None:
     path = find_campaign(campaign)
     with open_to_look(path, output) as stored:
         found = Overview(stored)
+        parts, part_words = found.parts()
         times = [entry.at for entry in stored.journal.events() if entry.kind == "answered"]
     elsewhere = is_open(path)
-    words = [*found.lines(), *found.ladder_lines(), *found.class_lines()]
+    words = [*found.lines(), *found.ladder_lines(), *part_words, *found.class_lines()]
     last = None
     if times:
         at = datetime.fromtimestamp(times[-1], UTC)
@@ -25,4 +26,4 @@ def status(campaign: FolderArgument, *, json_: JsonFlag = False) -> None:
         words.append(f"The last answer was given at {at.astimezone().isoformat(sep=' ', timespec='seconds')}.")
     if elsewhere:
         words.append("Somebody has it open to answer just now.")
-    output.finish({**found.to_json(), "open_elsewhere": elsewhere, "last_answer": last}, words)
+    output.finish({**found.to_json(), **parts, "open_elsewhere": elsewhere, "last_answer": last}, words)

@@ -126,9 +126,11 @@ def _check_export(export: Path, written: Mapping[str, object], stored: StoredCam
     """Say in what an export is not that of the campaign; labels are read back where they are a column."""
     from bela.cli._overview import document_of
     from bela.data import open_table
-    from bela.exports import certificate_differences, check_export, labels_digest, loaded_formats
+    from bela.exports import certificate_differences, check_export, keep_sure, labels_digest, loaded_formats
 
-    result = stored.campaign.result()
+    result, share = stored.campaign.result(), _mapping(written.get("kept")).get("share")
+    if isinstance(share, float):
+        result = keep_sure(result, share)
     wrong = [f"the certificate says {line}" for line in certificate_differences(written, document_of(stored, result))]
     wrong += check_export(export)
     about = _mapping(written.get("export"))
@@ -140,7 +142,12 @@ def _check_export(export: Path, written: Mapping[str, object], stored: StoredCam
         return [*wrong, f"{export} has {records.n_rows} rows, not {stored.records.n_rows}"]
     if column not in records.columns:
         return [*wrong, f"{export} has no column {column!r}, which should hold the labels"]
-    if labels_digest(records.column(column).to_pylist()) != labels_digest(result.labels):
+    # A blank label is nothing in some formats, and an empty text in others.
+    found, said = (
+        [label if label != "" else None for label in labels]
+        for labels in (records.column(column).to_pylist(), result.labels.tolist())
+    )
+    if labels_digest(found) != labels_digest(said):
         wrong.append(f"the labels in {export} are not those of the campaign")
     return wrong
 

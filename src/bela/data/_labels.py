@@ -10,7 +10,8 @@ from bela.protocols import Table
 
 _WHOLE = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
 _INT64 = range(-(2**63), 2**63)
-_SOURCE, _SOURCES = "label_source", frozenset(("oracle", "given", "inferred"))  # as in exports
+_SOURCE = "label_source"
+_SOURCES = frozenset(("oracle", "given", "inferred", "unreadable", "withheld"))  # as in exports
 _KINDS = {str: "texts", int: "whole numbers", bool: "booleans"}
 
 

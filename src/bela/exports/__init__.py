@@ -4,7 +4,8 @@ All formats have the columns of the data, in their order and with their values, 
 
 =============== ==============================================================================================
 `label`         the label; where the data had a column with some of the labels, that column is completed instead
-`label_source`  "oracle" for an answer, "given" for a label that the data brought, "inferred" for the rest
+`label_source`  "oracle" for an answer, "given" for a label that the data brought, "inferred" for the rest; "withheld"
+                where the label is left blank, as only sure ones were wanted, "unreadable" where nobody can read the row
 `leaf`          the number of the leaf that the row is in
 `confidence`    how likely the label is right: calibrated, not guaranteed
 =============== ==============================================================================================
@@ -25,8 +26,10 @@ from bela.exports._certificate import (
 )  # fmt: skip
 from bela.exports._export import check_export, export
 from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, Layout, loaded_formats, plan_columns
+from bela.exports._parts import class_statement, keep_sure, parts_document, sure_claim, sure_statement, together
 
 __all__ = [
     "EXPORTS", "ExportFormat", "LabelledRows", "Layout", "certificate_differences", "certificate_document",
-    "certificate_path", "check_export", "export", "labels_digest", "loaded_formats", "plan_columns", "read_certificate",
+    "certificate_path", "check_export", "class_statement", "export", "keep_sure", "labels_digest", "loaded_formats",
+    "parts_document", "plan_columns", "read_certificate", "sure_claim", "sure_statement", "together",
 ]  # fmt: skip

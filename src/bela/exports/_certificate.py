@@ -15,12 +15,14 @@ import numpy as np
 
 from bela.errors import DataError, ExportError
 from bela.exports._formats import SOURCES, label_sources
+from bela.exports._parts import kept_document, parts_document
 from bela.labels import label_to_text
 from bela.protocols import Table
 from bela.records import BoolArray, Label, Result
 
 SCHEMA = 1  # the version of the document's layout
 _PASSING = {"created", "export", "versions", "statement"}  # what may differ between two accounts of the same labels
+_LATER = {"by_class", "sure", "kept"}  # what older documents do not have
 
 
 def certificate_document(
@@ -40,6 +42,9 @@ def certificate_document(
         statement += f" The {n_given:,} labels that the data brought are taken for what it would say."
     if result.unreadable:
         statement += f" {len(result.unreadable):,} row(s) cannot be read: they are not labelled, and count as wrong."
+    kept = kept_document(result)
+    if kept is not None:
+        statement += f" That is about the labels of all rows, of which {kept['blank']:,} are left blank here."
     rows, known = Counter(result.labels.tolist()), Counter(result.labels[result.known].tolist())
     return {
         **certificate.to_json(),
@@ -55,23 +60,26 @@ def certificate_document(
         },
         "unreadable": list(result.unreadable),
         "classes": [{"label": label, "rows": rows[label], "known": known[label]} for label in result.classes],
+        **parts_document(result),
+        "kept": kept,
         "labels_sha256": labels_digest(result.labels),
         "versions": {"bela": __version__, "schema": SCHEMA},
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
 
 
-def labels_digest(labels: Iterable[Label]) -> str:
+def labels_digest(labels: Iterable[Label | None]) -> str:
     """Return the SHA-256 of all labels in the order of the rows.
 
     Labels count as they are written in a CSV file: the label 1 is the label "1", and true and false have no capital.
+    None stands for a label that is left blank.
 
     >>> labels_digest([1, 2]) == labels_digest(["1", "2"]) != labels_digest(["12"])
     True
     """
 
     @lru_cache(typed=True)  # 1 and True are not the same label
-    def line(label: Label) -> bytes:
+    def line(label: Label | None) -> bytes:
         return json.dumps(label_to_text(label)).encode() + b"\n"
 
     digest = hashlib.sha256()
@@ -110,5 +118,5 @@ def certificate_differences(document: Mapping[str, object], again: Mapping[str, 
     return [
         f"{name}: {json.dumps(document.get(name))}, not {json.dumps(again.get(name))}"
         for name in {**document, **again}
-        if name not in _PASSING and document.get(name) != again.get(name)
+        if name not in _PASSING and document.get(name) != again.get(name) and (name in document or name not in _LATER)
     ]

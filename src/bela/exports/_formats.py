@@ -16,7 +16,8 @@ from bela.errors import DataError, ExportError, LabelError, ParameterError
 from bela.protocols import Table
 from bela.records import BoolArray, Result
 
-SOURCES = ("inferred", "oracle", "given", "unreadable")  # its leaf, an answer, the data, or a row nobody can read
+# Its leaf, an answer, the data, a row nobody can read, or a label that is left blank as it is not sure.
+SOURCES = ("inferred", "oracle", "given", "unreadable", "withheld")
 _OURS = ("label", "label_source", "leaf", "confidence")
 
 
@@ -146,6 +147,9 @@ def label_sources(result: Result, given: BoolArray | None) -> npt.NDArray[np.int
             raise ParameterError(f"row {unknown[0]} has a label by the data, but the result does not know of it")
         source[given] = SOURCES.index("given")
     source[list(result.unreadable)] = SOURCES.index("unreadable")
+    if result.only_sure is not None:
+        blank = np.array([label is None for label in result.labels.tolist()], dtype=bool)
+        source[blank & (source == 0)] = SOURCES.index("withheld")
     return source
 
 
@@ -156,7 +160,7 @@ def _label_type(result: Result) -> pa.DataType:
             str(label).encode()
         except UnicodeError:
             raise LabelError(f"the label {label!r} is not valid Unicode and cannot be written: rename it") from None
-    first = next(iter(result.labels[:1].tolist()), "")
+    first = next((label for label in (*result.labels[:1].tolist(), *result.classes) if label is not None), "")
     types = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
     if type(first) not in types:
         raise LabelError(f"a label is a string, an integer or a boolean, not {first!r}")

@@ -132,7 +132,7 @@ def _task(rows: LabelledRows, row: int, data: dict[str, Json], control: str) -> 
         "id": row + 1,  # Label Studio counts from one
         "data": data,
         "annotations": [annotation] if known else [],
-        "predictions": [] if known else [prediction],
+        "predictions": [] if known or label is None else [prediction],
         "meta": {"row": rows.id_of(row), "label_source": source, "leaf": leaf, "confidence": confidence},
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows
 from bela.labels import label_to_text
-from bela.records import AnyArray
+from bela.records import AnyArray, Label
 
 DENSE_LIMIT = 1 << 30  # bytes of a matrix beyond which it is written sparse
 _BLOCK = 1 << 24
@@ -27,8 +27,9 @@ def write_snorkel(rows: LabelledRows, path: Path) -> None:
     that abstentions are the zeros.
     """
     result = rows.result
-    place = {label: code for code, label in enumerate(result.classes)}
+    place: dict[Label | None, int] = {label: code for code, label in enumerate(result.classes)}
     code_type = np.min_scalar_type(-len(place) - 1)  # signed, with room for one more
+    place[None] = -1  # a label that is left blank: its leaf abstains
     codes = np.array([place[label] for label in result.labels.tolist()], dtype=code_type)
     n_leaves = len(result.leaf_lower)
     function = np.where(result.known, n_leaves, result.leaf)

@@ -14,6 +14,7 @@ from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, majority
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
 from bela.methods.bela._looks import Answers, Epoch, Look, is_wrong
+from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
@@ -346,6 +347,7 @@ class Bela(AssessingMethod):
             certificate=certificate, forecast=self._current_plan(book).forecast if began else None,
             climb=lambda: make_ladder(self._situation(book) if began else None, book, certificate.lower),
             batch=self._batch(book), label=lambda: _label(book, best, right),
+            take_parts=lambda: take_parts(book, self.certificates, best, self.setup.confidence),
         )  # fmt: skip
 
     def _batch(self, book: Book) -> int:

@@ -1,0 +1,41 @@
+"""The labels of all rows as things stand, with what is known of them."""
+
+import numpy as np
+
+from bela.book import Book
+from bela.errors import LabelError
+from bela.records import UNKNOWN, AnyArray, Assessment, Result, StopReason
+
+
+def make_result(book: Book, assessment: Assessment, stop_reason: StopReason, *, method: str, seed: int) -> Result:
+    """Label every row as the method does, with what people said in its place."""
+    labelling = assessment.labelling
+    codes, known = labelling.codes, book.known != UNKNOWN
+    if book.corrections:
+        codes = codes.copy()
+        rows = np.array(list(book.corrections))
+        codes[rows], known[rows] = list(book.corrections.values()), True
+    if (codes == UNKNOWN).any():
+        raise LabelError("no label is known yet: answer at least one question first")
+    agreement, share_known = _leaf_shares(assessment, book.known)
+    probability = agreement[labelling.leaf] if labelling.probability is None else labelling.probability
+    return Result(
+        labels=book.codes.decode(codes), known=known, leaf=labelling.leaf,
+        probability=np.where(known, 1.0, probability),
+        leaf_lower=share_known if labelling.leaf_lower is None else labelling.leaf_lower,
+        classes=book.codes.names, n_asked=book.n_asked, stop_reason=stop_reason,
+        certificate=assessment.certificate, method=method, seed=seed, unreadable=tuple(book.set_aside),
+        parts=assessment.parts,
+    )  # fmt: skip
+
+
+def _leaf_shares(assessment: Assessment, known: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Return, for each leaf, the share of answers that agree with its label (one added each way), and of known rows."""
+    labelling, n = assessment.labelling, assessment.labelling.n_leaves
+    rows, unknown = np.flatnonzero(known != UNKNOWN), np.flatnonzero(known == UNKNOWN)
+    leaf_label = np.full(n, UNKNOWN)
+    leaf_label[labelling.leaf[unknown]] = labelling.codes[unknown]
+    answers = np.bincount(labelling.leaf[rows], minlength=n)
+    agree = np.bincount(labelling.leaf[rows], weights=known[rows] == leaf_label[labelling.leaf[rows]], minlength=n)
+    size = np.maximum(np.bincount(labelling.leaf, minlength=n), 1)
+    return (agree + 1) / (answers + 2), answers / size
