@@ -22,6 +22,7 @@ from bela.exports._certificate import (
     certificate_path,
     labels_digest,
     read_certificate,
+    suggestion_sentence,
 )  # fmt: skip
 from bela.exports._export import check_export, export
 from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, Layout, loaded_formats, plan_columns
@@ -29,4 +30,5 @@ from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, Layout, l
 __all__ = [
     "EXPORTS", "ExportFormat", "LabelledRows", "Layout", "certificate_differences", "certificate_document",
     "certificate_path", "check_export", "export", "labels_digest", "loaded_formats", "plan_columns", "read_certificate",
+    "suggestion_sentence",
 ]  # fmt: skip
