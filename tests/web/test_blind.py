@@ -11,6 +11,7 @@ import pytest
 
 from bela.book import again, undo_step
 from bela.campaign import StoredCampaign, open_campaign
+from bela.exports import certificate_differences
 from bela.records import Role
 from bela.views import Notes, Reporter, result_of
 from bela.web import AnswerIn, LabelService, QuestionOut
@@ -203,6 +204,29 @@ def test_an_answer_again_twice_is_harmless_and_another_is_refused(repeating: Lab
     [refused] = repeating.answer("Ann", [AnswerIn(question=one.id, label="bird", again=True)]).refused
     assert "no draw that can be answered again" in refused.message
     assert asdict(again(repeating.stored.campaign.book)) == {"asked": 1, "agreed": 1}
+
+
+def test_nobody_answers_again_for_somebody_else(repeating: LabelService) -> None:
+    """It would tell how far two people agree, which second opinions do."""
+    one = answer_until_again(repeating)
+    [refused] = repeating.answer("Bob", [AnswerIn(question=one.id, label="cat", again=True)]).refused
+    assert "was answered by Ann" in refused.message
+
+
+def test_certificates_of_earlier_versions_agree(service: LabelService) -> None:
+    """They say nothing of suggestions and second times; whoever strikes out what one says is noticed."""
+    for _ in range(8):
+        say(service, lease(service), suggested=True)
+    now = result_of(service.stored)[1]()
+    old = {name: value for name, value in now.items() if name not in ("with_suggestion", "again")}
+    assert [line.split(":")[0] for line in certificate_differences(old, now)] == ["with_suggestion"]
+    for _ in range(8):
+        service.undo("Ann")
+    for _ in range(8):
+        say(service, lease(service))
+    now = result_of(service.stored)[1]()
+    old = {name: value for name, value in now.items() if name not in ("with_suggestion", "again")}
+    assert certificate_differences(old, now) == []
 
 
 def test_answers_again_are_mixed_in(repeating: LabelService) -> None:

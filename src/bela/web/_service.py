@@ -263,6 +263,8 @@ class LabelService:
         question = campaign.question(answer.question)
         before = tuple(self._book.said[question.id]) if question.row in self._book.answered else ()
         if answer.again:
+            if self.team and before and before[0] not in (by, None):
+                raise QuestionError(f"question {question.id} was answered by {before[0]}: nobody else is asked again")
             campaign.tell_again(question.id, None if answer.label is None else self._typed(answer.label), by=by)
         elif answer.wrong:
             self._reject(by, answer, before)

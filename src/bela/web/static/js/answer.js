@@ -84,6 +84,7 @@ class Answering {
     this.node.classList.toggle("idle", !ready);
     this.node.dataset.ahead = session.feed.items.length;
     this.place.hidden = !ready;
+    this.blindLabel.hidden = !this.#suggesting;
     this.singly.hidden = !(ready && session.grid && this.mode === this.single);
     this.singly.textContent = state.value.audit ? JUDGED : ONE_BY_ONE;
     inPlaceOfRows(this.outcome, { ready, more: this.mode.ready, empty: session.feed.empty });
@@ -150,7 +151,6 @@ class Answering {
     this.place.replaceChildren();
     this.oneButton.setAttribute("aria-pressed", String(!session.grid));
     this.gridButton.setAttribute("aria-pressed", String(session.grid));
-    this.blindLabel.hidden = !this.#suggesting;
     this.draw();
   }
 
@@ -162,7 +162,7 @@ class Answering {
 
   /** Single rows come without a suggestion, so that nothing tells what they are asked for; but see --suggest-draws. */
   get #suggesting() {
-    return session.grid || Boolean(state.value.audit) || state.value.suggest_draws;
+    return this.mode === this.grid || Boolean(state.value.audit) || state.value.suggest_draws;
   }
 
   get #way() {
