@@ -2,9 +2,9 @@
 
     python benchmarks/live.py [--seeds 10] [--jobs 2] [--go-on] [--only mnist,trec] [--modes live,budget]
 
-Needs BELA_DATA. Confidence 0.95, the method `bela`. *live* has neither target nor budget and is stopped after 800 answers
-without being told; *budget* is told of 800 answers at the start; *beyond* is told of 800 answers and a target of 0.995.
-Each run is a process of its own with one thread. Table and CSV go to docs/live/, run by run.
+Needs BELA_DATA. Confidence 0.95, the method `bela`. *live* has neither target nor budget and is stopped after 800
+answers without being told; *budget* is told of 800 answers at the start; *beyond* is told of 800 answers and a target
+of 0.995. Each run is a process of its own with one thread. Table and CSV go to docs/live/, run by run.
 """
 
 from __future__ import annotations

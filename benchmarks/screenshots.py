@@ -107,6 +107,21 @@ class Camera:
         print(f"{self._to / name}.png", flush=True)
 
 
+def await_grid(camera: Camera, *, draw: str = "") -> None:
+    """Answer what is drawn at random until there is a grid; take the picture `draw` of such a row, if it has a name."""
+    while True:
+        camera.page.wait_for_selector(".tile img, .singly:not([hidden])")
+        if camera.page.locator(".tile").count():
+            return
+        title = camera.page.text_content("h1")
+        if draw:
+            camera.settle()
+            camera.take(draw)
+            draw = ""
+        camera.page.keyboard.press("1")
+        camera.page.wait_for_function("(t) => document.querySelector('h1').textContent !== t", arg=title)
+
+
 def clothes(camera: Camera) -> None:
     """Take the pictures of answering, the grid, and what has come of it."""
     camera.open()
@@ -116,7 +131,7 @@ def clothes(camera: Camera) -> None:
     camera.take("keys")
     camera.page.keyboard.press("Escape")
     camera.page.keyboard.press("g")
-    camera.page.wait_for_selector(".tile img")
+    await_grid(camera, draw="draw")
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "3"):
         camera.page.keyboard.press(key)
     camera.settle(1500)
@@ -139,7 +154,7 @@ def clothes(camera: Camera) -> None:
     camera.open(viewport=PHONE, device_scale_factor=2, is_mobile=True, has_touch=True)
     camera.take("phone")
     camera.page.tap("text=Grid")
-    camera.page.wait_for_selector(".tile img")
+    await_grid(camera)
     camera.settle()
     camera.take("phone-grid")
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bela.book import (
     Answered,
+    AnsweredAgain,
     Asked,
     Began,
     Book,
@@ -30,6 +31,7 @@ from bela.book import (
     TargetSet,
     Undone,
     Unmerged,
+    again,
     count,
     describe_undo,
 )
@@ -41,8 +43,8 @@ GIVEN = {0: "a", 3: "b", 5: "a"}
 LABELS = ("a", "b", "c", "d")
 PEOPLE = (None, "Ann", "Bob")
 KINDS = (
-    "asked", "answered", "skipped", "rejected", "second opinion", "relabelled", "flagged", "class added",
-    "class renamed", "class merged", "target set", "revised", "undone",
+    "asked", "answered", "skipped", "rejected", "second opinion", "answered again", "relabelled", "flagged",
+    "class added", "class renamed", "class merged", "target set", "revised", "undone",
 )  # fmt: skip
 
 
@@ -91,11 +93,11 @@ def make_event(book: Book, choice: tuple[Any, ...]) -> Event | None:
             plan = [Proposal(row=row, role=roles[(number + row) % 2], weights=(1.0, 0.5)) for row in rows]
             return Asked(version=book.version, n=3, questions=tuple(plan), exhausted=not plan)
         case "answered" if questions:
-            return Answered(question=place, label=label, by=by, cost=0.25)
+            return Answered(question=place, label=label, by=by, cost=0.25, suggested=number % 2 == 1)
         case "skipped" if questions:
             return Skipped(question=place, by=by)
         case "rejected" if questions:
-            return Rejected(question=place, by=by, cost=1.0)
+            return Rejected(question=place, by=by, cost=1.0, suggested=number % 3 == 1)
         case "second opinion" if book.answered:
             question = [*book.answered.values()][number % len(book.answered)]
             return (
@@ -103,6 +105,11 @@ def make_event(book: Book, choice: tuple[Any, ...]) -> Event | None:
                 if by is None or by in book.said[question]
                 else SecondOpinion(question=question, label=label, by=by)
             )
+        case "answered again":
+            draws = [one for one in book.answered.values() if book.questions[one].role is Role.BOUNDS]
+            draws = [one for one in draws if one not in book.again]
+            said = None if number % 5 == 0 else label
+            return AnsweredAgain(question=draws[number % len(draws)], label=said, by=by) if draws else None
         case "relabelled":
             return Relabelled(row=number % N_ROWS, label=label, by=by)
         case "flagged":
@@ -152,6 +159,11 @@ def state(book: Book, *, facts: bool = True) -> dict[str, Any]:
         "said": {q: {by: names[book.code_now(code)] for by, code in said.items()} for q, said in book.said.items()},
         "steps": [step.event for step in book.steps],
         "n_answers": book.n_answers,
+        "n_suggested": book.n_suggested,
+        "again": {
+            q: tuple(None if code == UNKNOWN else names[book.code_now(code)] for code in pair)
+            for q, pair in book.again.items()
+        },
         "undo": describe_undo(book),
     }
     if facts:
@@ -159,6 +171,7 @@ def state(book: Book, *, facts: bool = True) -> dict[str, Any]:
             "known": book.known.tolist(), "codes": (names, book.codes.names), "asked": book.asked.tolist(),
             "questions": book.questions, "revisions": book.revisions, "began": book.began, "cost": book.cost,
             "limits": (book.target, book.budget, book.exhausted), "version": book.version, "count": count(book),
+            "n_again": again(book),
             "steps": book.steps,
         }  # fmt: skip
     return found
@@ -178,7 +191,7 @@ class Slow:
         if not isinstance(event, Undone):
             self.events.append(event)
             return
-        personal = (Answered, Skipped, Rejected, SecondOpinion, Flagged, Relabelled)
+        personal = (Answered, Skipped, Rejected, SecondOpinion, AnsweredAgain, Flagged, Relabelled)
         classes = (ClassAdded, ClassRenamed, ClassMerged)
         for place in range(len(self.events) - 1, -1, -1):
             other = self.events[place]
@@ -195,10 +208,11 @@ class Slow:
         answered: dict[int, int] = {}
         said: dict[int, dict[str | None, str]] = {}
         waiting, declined, rejected = set(), set(), set()
-        n_answers = dict.fromkeys(Role, 0)
+        n_answers, n_suggested = dict.fromkeys(Role, 0), dict.fromkeys(Role, 0)
+        repeated: dict[int, dict[int, str | None]] = {}  # question to what was said at first, and then
 
         def rename(old: object, new: Any) -> None:
-            for held in (labels, corrections, *said.values()):
+            for held in (labels, corrections, *said.values(), *repeated.values()):
                 held.update({key: new for key, label in held.items() if label == old})  # type: ignore[attr-defined]
 
         for event in self.events:
@@ -220,8 +234,12 @@ class Slow:
                         rejected.add(row)
                     if not isinstance(event, Skipped):
                         n_answers[role] += 1
+                        n_suggested[role] += event.suggested
                 case SecondOpinion():
                     said.setdefault(event.question, {})[event.by] = str(event.label)
+                case AnsweredAgain(question=question, label=second, by=by):
+                    first = said[question].get(by, next(iter(said[question].values())))
+                    repeated[question] = {0: first, 1: None if second is None else str(second)}
                 case Relabelled(row=row, label=label):
                     (labels if row in labels else corrections)[row] = str(label)
                 case ClassRenamed(old=old, new=new):
@@ -240,6 +258,8 @@ class Slow:
             "rejected": rejected,
             "given": {row: labels[row] for row in GIVEN},
             "n_answers": n_answers,
+            "n_suggested": n_suggested,
+            "again": {question: tuple(pair.values()) for question, pair in repeated.items()},
         }
 
 

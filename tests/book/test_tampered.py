@@ -22,6 +22,7 @@ FUZZ = int(os.environ.get("BELA_FUZZ_TIMES", "1"))  # so many times the usual nu
 SCRIPT = [
     ("asked", 2, "a", "a", None), ("asked", 2, "a", "a", None), ("answered", 0, "c", "a", "Ann"),
     ("answered", 1, "b", "a", None), ("second opinion", 0, "b", "a", "Bob"), ("skipped", 0, "a", "a", "Ann"),
+    ("answered again", 1, "b", "a", "Ann"),
     ("rejected", 1, "a", "a", "Bob"), ("relabelled", 3, "d", "a", "Ann"), ("relabelled", 0, "b", "a", None),
     ("flagged", 2, "a", "a", "Ann"), ("class added", 0, "e", "a", "Ann"), ("class renamed", 0, "e", "z", None),
     ("class merged", 0, "a", "b", None), ("target set", 3, "a", "a", None), ("revised", 0, "a", "a", None),

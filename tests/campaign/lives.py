@@ -216,6 +216,8 @@ def do(life: Life, kind: str, *how: Any) -> None:
                 campaign.reject(question.id, by=by)
     elif kind == "opine":
         campaign.opine(how[0], how[1], by=how[2] or "Eve")
+    elif kind == "again":
+        campaign.tell_again(how[0], how[1], by=how[2])
     elif kind == "set_target":
         campaign.set_target(target=how[0], budget=how[1])
     else:  # undo, relabel, flag and what is done to classes
@@ -233,6 +235,7 @@ actions = st.one_of(
     *[st.tuples(st.just("undo"), people)] * 2,
     st.tuples(st.just("relabel"), places, labels, people),
     st.tuples(st.just("opine"), places, labels, people),
+    st.tuples(st.just("again"), places, labels, people),
     st.tuples(st.just("flag"), places, st.just("look"), people),
     st.tuples(st.just("add_class"), st.sampled_from(["d", "e"]), people),
     st.tuples(st.sampled_from(["rename_class", "merge_class"]), labels, st.sampled_from([*LABELS, "e"]), people),

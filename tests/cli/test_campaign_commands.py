@@ -141,7 +141,7 @@ def test_the_page_begins_a_campaign(call: Any, table: Path, monkeypatch: pytest.
     """`bela serve DATA` and `bela label DATA` begin a campaign, or go on, and give the page what was chosen."""
     served: list[tuple[str, Any]] = []
     monkeypatch.setattr(
-        "bela.cli._by_hand.answer_on_page", lambda stored, _, page: served.append((stored.path.name, page))
+        "bela.cli._by_hand.answer_on_page", lambda stored, _, page, __: served.append((stored.path.name, page))
     )
     said = call("serve", "pets.csv", "--hide", "kind", "--overlap", 0.2, "--port", 8700, "--json", "-", *PAPER)
     assert said.json["campaign"] == "pets.bela"

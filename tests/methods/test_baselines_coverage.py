@@ -21,7 +21,7 @@ from bela import Campaign
 from bela.book import Merged, RowChanged, Unmerged
 from bela.learning import Fit, Picks
 from bela.methods import METHODS, baselines
-from bela.methods._looks import Look
+from bela.methods._hold_out import HoldOut
 from bela.methods.baselines import HoldoutMethod, MarginSampling, PacLabels, RandomSampling
 from bela.records import UNKNOWN, Guarantee, Proposal, Role
 from bela.shares import allowed_errors
@@ -94,12 +94,12 @@ class Rows:
 
 @contextmanager
 def told(method: str, rows: Rows, twin: dict[str, Any], model: Any = None) -> Iterator[None]:
-    """Let classifiers say what the data say, and rules be broken: a `Look` or a method of another kind."""
+    """Let classifiers say what the data say, and rules be broken: a `HoldOut` or a method of another kind."""
     fit = (lambda X, y, seed: Told()) if model is None else (lambda X, y, seed: model(X, y))
     with ExitStack() as stack:
         stack.enter_context(patch.object(baselines, "fit_best_classifier", fit))
         stack.enter_context(patch.object(PacLabels, "_learner", ToldLearner(rows.X, len(rows.classes))))
-        stack.enter_context(patch.object(baselines, "Look", twin.get("look", Look)))
+        stack.enter_context(patch.object(baselines, "HoldOut", twin.get("look", HoldOut)))
         if "method" in twin:
             METHODS[method]  # so that it is loaded
             stack.enter_context(patch.dict(METHODS._loaded, {method: twin["method"]}))
@@ -298,14 +298,14 @@ def moved_target(method: str, rng: np.random.Generator, seed: int, twin: dict[st
 # -------------------------------------------------------------------------------------------- rules to be broken
 
 
-class SpeaksForSkipped(Look):
+class SpeaksForSkipped(HoldOut):
     """Broken: what was drawn is said to speak for rows as well that were skipped before, and never could be drawn."""
 
     def __init__(self, book, labels, inside, sample, alpha):
         super().__init__(book, labels, inside | (book.declined & (book.known == UNKNOWN)), sample, alpha)
 
 
-class LastWord(Look):
+class LastWord(HoldOut):
     """Broken: what counts is the last answer."""
 
     def follow(self, book, change):
@@ -314,7 +314,7 @@ class LastWord(Look):
         super().follow(book, change)
 
 
-class Recounting(Look):
+class Recounting(HoldOut):
     """Broken: draws are judged anew by the merged classes."""
 
     def follow(self, book, change):
@@ -353,7 +353,7 @@ class Interleaved(HoldoutMethod):
             book.known[:] = known
             if last:
                 held_out = np.array(asked[Role.BOUNDS])
-                self._looks, self._alpha = [Look(book, self._predicted, ~trained, held_out, self._alpha)], 0.0
+                self._looks, self._alpha = [HoldOut(book, self._predicted, ~trained, held_out, self._alpha)], 0.0
 
 
 class InterleavedMargin(Interleaved, MarginSampling):
@@ -416,7 +416,7 @@ def test_each_rule_is_needed(story, method, twin, n_runs):
     assert chance(story, method, twin, n_runs) < CHANCE
 
 
-def all_taken_back(method: str, look: type[Look]) -> tuple[float, float]:
+def all_taken_back(method: str, look: type[HoldOut]) -> tuple[float, float]:
     """Merge all classes, certify, take everything back; return certificate and share of right labels."""
     rows = Rows(np.random.default_rng(5).integers(2, size=300), np.zeros(300, dtype=int))
     with told(method, rows, {"look": look}):
@@ -431,7 +431,7 @@ def all_taken_back(method: str, look: type[Look]) -> tuple[float, float]:
         return campaign.certificate.lower, float((campaign.result().labels == rows.truth).mean())
 
 
-class Unmoved(Look):
+class Unmoved(HoldOut):
     """Broken: merges that are taken back change nothing."""
 
     def follow(self, book, change):
@@ -442,7 +442,7 @@ class Unmoved(Look):
 @pytest.mark.parametrize("method", ALL)
 def test_classes_that_are_told_apart_again(method):
     """What was certain of merged classes is not certain of those that they were merged from."""
-    lower, right = all_taken_back(method, Look)
+    lower, right = all_taken_back(method, HoldOut)
     assert lower <= right
     lower, right = all_taken_back(method, Unmoved)
     assert lower > right + 0.1

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bela.campaign import StoredCampaign, Verdict, audit_result, create_campaign, open_campaign
+from bela.records import Role
 from bela.web import LabelService
 from bela.web._models import AnswerIn, AnswersOut, QuestionOut
 
@@ -144,11 +145,26 @@ def test_a_second_person_sees_the_same_label(audit: StoredCampaign) -> None:
     assert (second.id, second.suggested) == (one.id, one.suggested)
 
 
-def test_a_grid_has_one_label_under_audit(service: LabelService) -> None:
-    """Rows of a grid have the same label, so that one key confirms them."""
+def test_labels_under_audit_are_judged_one_by_one(service: LabelService) -> None:
+    """All rows of an audit are draws, so there is no grid; the label is what is asked about, and stays in sight."""
+    service.refresh()
+    asked = service.lease("Ann", 6, grid=True)
+    assert len(asked) == 6
+    assert all(one.suggested == guess(one.row, 50) and not one.grid for one in asked)
+    said = [AnswerIn(question=one.id, label=one.suggested, suggested=True) for one in asked[:2]]
+    said.append(AnswerIn(question=asked[2].id, label=None, wrong=True, suggested=True))
+    assert service.answer("Ann", said).refused == []
+    assert service.stored.campaign.book.n_suggested == {Role.TRAINING: 0, Role.BOUNDS: 3}
+
+
+def test_a_grid_has_one_label_under_audit(audit: StoredCampaign) -> None:
+    """Whoever wants grids of draws gets rows of the same label, so that one key confirms them."""
+    service = LabelService(audit, team=True, suggest_draws=True)
     service.refresh()
     grid = service.lease("Ann", 6, grid=True)
+    assert len(grid) > 1
     assert len({one.suggested for one in grid}) == 1
+    assert all(one.grid for one in grid)
 
 
 def test_the_report_says_what_was_found(service: LabelService, make_any: Callable[..., Any]) -> None:

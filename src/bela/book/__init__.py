@@ -4,16 +4,18 @@ from bela.book import _events as events
 from bela.book._book import Book, Step
 
 from bela.book._events import (  # isort: skip
-    EVENTS, Answered, Asked, Began, Change, ClassAdded, ClassMerged, ClassRenamed, Event, Flagged, Merged, Rejected,
-    Relabelled, Revised, RowChanged, SecondOpinion, Skipped, TargetSet, Undone, Unmerged, read_event,
+    EVENTS, Answered, AnsweredAgain, Asked, Began, Change, ClassAdded, ClassMerged, ClassRenamed, Event, Flagged,
+    Merged, Rejected, Relabelled, Revised, RowChanged, SecondOpinion, Skipped, TargetSet, Undone, Unmerged, read_event,
 )  # fmt: skip
 from bela.book._opinions import (  # isort: skip
-    Counts, Opinions, UndoStep, count, describe_undo, flags, label_source, n_said, opinions, people_who_said, undo_step,
+    Again, Counts, Opinions, UndoStep, again, count, describe_undo, flags, label_source, n_said, opinions,
+    people_who_said, undo_step,
 )  # fmt: skip
 
 __all__ = [
-    "EVENTS", "Answered", "Asked", "Began", "Book", "Change", "ClassAdded", "ClassMerged", "ClassRenamed", "Counts",
-    "Event", "Flagged", "Merged", "Opinions", "Rejected", "Relabelled", "Revised", "RowChanged", "SecondOpinion",
-    "Skipped", "Step", "TargetSet", "UndoStep", "Undone", "Unmerged", "count", "describe_undo", "events", "flags",
-    "label_source", "n_said", "opinions", "people_who_said", "read_event", "undo_step",
+    "EVENTS", "Again", "Answered", "AnsweredAgain", "Asked", "Began", "Book", "Change", "ClassAdded", "ClassMerged",
+    "ClassRenamed", "Counts", "Event", "Flagged", "Merged", "Opinions", "Rejected", "Relabelled", "Revised",
+    "RowChanged", "SecondOpinion", "Skipped", "Step", "TargetSet", "UndoStep", "Undone", "Unmerged", "again", "count",
+    "describe_undo", "events", "flags", "label_source", "n_said", "opinions", "people_who_said", "read_event",
+    "undo_step",
 ]  # fmt: skip

@@ -61,9 +61,11 @@ class Book:
         self.rejected: set[int] = set()  # rows whose label under audit is wrong
         self.corrections: dict[int, int] = {}  # row to class code: labels that nobody had asked for
         self.said: dict[int, dict[str | None, int]] = {}  # question to what each person said at first, as class codes
+        self.again: dict[int, tuple[int, int]] = {}  # draw to what was said at first and when asked again, class codes
         self.steps: list[Step] = []  # what can be undone, the last at the end
         self.revisions: list[events.Revised] = []
         self.n_answers = dict.fromkeys(Role, 0)
+        self.n_suggested = dict.fromkeys(Role, 0)  # answers that were given with a suggestion in sight
         self.began: events.Began | None = None
         self.target: float | None = None
         self.budget: int | None = None
@@ -125,6 +127,7 @@ class Book:
         self.answered[row] = question.id
         self.known[row] = code
         self.n_answers[question.role] += 1
+        self.n_suggested[question.role] += event.suggested
         said = self.said.setdefault(question.id, {})
         opinion = said.get(event.by, UNKNOWN)  # somebody else had answered then, and took it back
         said[event.by] = code
@@ -139,6 +142,7 @@ class Book:
         if isinstance(event, events.Rejected):
             self.rejected.add(question.row)
             self.n_answers[question.role] += 1
+            self.n_suggested[question.role] += event.suggested
         self.steps.append(Step(event))
         self.cost += event.cost
         return RowChanged(row=question.row, question=question, before=UNKNOWN, code=UNKNOWN, declined=True)
@@ -148,6 +152,11 @@ class Book:
         if event.by in said or self.questions[event.question].row not in self.answered:
             raise QuestionError(f"{event.by} cannot say anything more about question {event.question}")
         said[event.by] = self.codes.encode(event.label)
+        self.steps.append(Step(event))
+
+    def _repeat(self, event: events.AnsweredAgain) -> None:
+        first = self.said_at_first(event.question, event.by)
+        self.again[event.question] = first, UNKNOWN if event.label is None else self.codes.encode(event.label)
         self.steps.append(Step(event))
 
     def _relabel(self, event: events.Relabelled) -> Change | None:
@@ -205,9 +214,13 @@ class Book:
             place -= 1
         if place < 0:
             raise QuestionError("there is nothing to undo" + ("" if by is None else f" of what {by} has done"))
-        row = self._answered_row(self.steps[place].event)
+        event = self.steps[place].event
+        row = self._answered_row(event)
         for later in self.steps[place + 1 :]:
-            if row is not None and self._answered_row(later.event) == row:
+            about = self._answered_row(later.event)
+            if isinstance(event, events.Answered) and isinstance(later.event, events.AnsweredAgain):
+                about = self.questions[later.event.question].row
+            if row is not None and about == row:
                 who = self._person(later) or "somebody else"
                 raise QuestionError(f"{who} has said something about row {row} since: relabel it instead")
         return place
@@ -229,6 +242,8 @@ class Book:
                 return self._set_label(undone.row, self._merged_since(undone.row, step.before, place))
             case events.SecondOpinion():
                 self._unsay(undone.question, undone.by)
+            case events.AnsweredAgain():
+                del self.again[undone.question]
             case events.ClassAdded():
                 self.codes.remove(undone.label)
             case events.ClassRenamed():
@@ -251,6 +266,7 @@ class Book:
                 self.corrections[row] = correction
         if not isinstance(undone, events.Skipped):
             self.n_answers[question.role] -= 1
+            self.n_suggested[question.role] -= undone.suggested
         self.rejected.discard(row)
         self.known[row], self.declined[row] = UNKNOWN, False
         self.open[question.id] = question
@@ -360,13 +376,24 @@ class Book:
         row = self.questions[question].row
         return self.label(row) if row in self.answered else None
 
+    def said_at_first(self, question: int, by: str | None = None) -> int:
+        """Return the class code that was answered to a draw, by this person if they did; it must not be asked again."""
+        asked = self.questions[question]
+        if asked.role is not Role.BOUNDS or asked.row not in self.answered or question in self.again:
+            raise QuestionError(f"question {question} is no draw that can be answered again")
+        said = self.said[question]
+        return said[by] if by in said else next(iter(said.values()))
 
-_PERSONAL = (events.Answered, events.Skipped, events.Rejected, events.SecondOpinion, events.Flagged, events.Relabelled)
+
+_PERSONAL = (
+    events.Answered, events.Skipped, events.Rejected, events.SecondOpinion, events.AnsweredAgain, events.Flagged,
+    events.Relabelled,
+)  # fmt: skip
 
 _FOLDS: dict[type[Event], Callable[..., Change | None]] = {
     events.Began: Book._begin, events.Asked: Book._ask, events.Revised: Book._revise, events.Answered: Book._answer,
     events.Skipped: Book._skip, events.Rejected: Book._skip, events.SecondOpinion: Book._opine,
-    events.Relabelled: Book._relabel, events.Flagged: Book._flag, events.ClassAdded: Book._add_class,
-    events.ClassRenamed: Book._rename_class, events.ClassMerged: Book._merge_class,
+    events.AnsweredAgain: Book._repeat, events.Relabelled: Book._relabel, events.Flagged: Book._flag,
+    events.ClassAdded: Book._add_class, events.ClassRenamed: Book._rename_class, events.ClassMerged: Book._merge_class,
     events.TargetSet: Book._set_target, events.Undone: Book._undo,
 }  # fmt: skip

@@ -102,20 +102,22 @@ class Revised(Event, kind="revised"):
 
 
 class Answered(Event, kind="answered"):
-    """A question was answered."""
+    """A question was answered; `suggested` if a label was in sight that people may have been led by."""
 
     question: Count
     label: LabelValue
     by: StrictStr | None = None
     cost: Cost = 0.0
+    suggested: StrictBool = False
 
 
 class Rejected(Event, kind="rejected"):
-    """Somebody said that the label under audit is wrong, and not what is right."""
+    """Somebody said that the label under audit is wrong, and not what is right; `suggested` if they saw it."""
 
     question: Count
     by: StrictStr | None = None
     cost: Cost = 0.0
+    suggested: StrictBool = False
 
 
 class Skipped(Event, kind="skipped"):
@@ -140,6 +142,17 @@ class SecondOpinion(Event, kind="second opinion"):
     question: Count
     label: LabelValue
     by: StrictStr
+
+
+class AnsweredAgain(Event, kind="answered again"):
+    """A draw that is answered was put to somebody once more, to see how far people agree with themselves.
+
+    Without a label they left it open this time.
+    """
+
+    question: Count
+    label: LabelValue | None = None
+    by: StrictStr | None = None
 
 
 class Flagged(Event, kind="flagged"):

@@ -30,7 +30,7 @@ class Opinions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoStep:
-    """What `undo` would take back: "answer", "skip", "opinion", "relabelling", "flag" or "class", and what about."""
+    """What `undo` would take back: "answer", "skip", "opinion", "again", "relabelling", "flag" or "class", of what."""
 
     kind: str
     question: int | None = None
@@ -49,6 +49,21 @@ class Counts:
     n_corrected: int
     known: Mapping[Label, int]
     cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """How many draws were answered a second time, and how many of them as the first time."""
+
+    asked: int
+    agreed: int
+
+
+def again(book: Book) -> Again:
+    """Count the draws that were asked again, by the classes that there are now."""
+    pairs = [pair for pair in book.again.values() if UNKNOWN not in pair]
+    agreed = sum(book.code_now(first) == book.code_now(second) for first, second in pairs)
+    return Again(asked=len(pairs), agreed=agreed)
 
 
 def opinions(book: Book, at_least: int = 1) -> list[Opinions]:
@@ -117,15 +132,20 @@ def label_source(book: Book, row: int) -> str:
 
 _KINDS: dict[type[events.Event], str] = {
     events.Answered: "answer", events.Rejected: "answer", events.Skipped: "skip", events.SecondOpinion: "opinion",
-    events.Relabelled: "relabelling", events.Flagged: "flag",
+    events.AnsweredAgain: "again", events.Relabelled: "relabelling", events.Flagged: "flag",
 }  # fmt: skip
+
+
+_ABOUT_QUESTIONS = (
+    events.Answered, events.Rejected, events.Skipped, events.SecondOpinion, events.AnsweredAgain,
+)  # fmt: skip
 
 
 def undo_step(book: Book, by: str | None = None) -> UndoStep:
     """Say what undo would take back; raise the same error where it cannot."""
     event = book.steps[book.step_to_undo(by)].event
     kind = _KINDS.get(type(event), "class")
-    if isinstance(event, (events.Answered, events.Rejected, events.Skipped, events.SecondOpinion)):
+    if isinstance(event, _ABOUT_QUESTIONS):
         return UndoStep(kind=kind, question=event.question, row=book.questions[event.question].row)
     return UndoStep(kind=kind, row=event.row if isinstance(event, (events.Relabelled, events.Flagged)) else None)
 
@@ -135,6 +155,7 @@ _WORDS: dict[type[events.Event], str] = {
     events.Rejected: "the label of row {row} was said to be wrong",
     events.Skipped: "row {row} was skipped",
     events.SecondOpinion: "{by} gave an opinion on row {row}",
+    events.AnsweredAgain: "row {row} was answered a second time",
     events.Relabelled: "row {row} was said to be {label!r}{before}",
     events.Flagged: "row {row} was flagged",
     events.ClassAdded: "the class {label!r} was added",

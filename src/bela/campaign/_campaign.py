@@ -17,6 +17,7 @@ from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import ArrayStore, Journal, Setup, Source
 from bela.records import (
+    UNKNOWN,
     Assessment,
     Certificate,
     ClassBound,
@@ -164,15 +165,18 @@ class Campaign(AbstractContextManager["Campaign", None]):
             self.tell(question.id, book.codes.classes[book.corrections[question.row]])
         return bool(corrected)
 
-    def tell(self, question_id: int, label: object, *, by: str | None = None, cost: float = 0.0) -> None:
+    def tell(
+        self, question_id: int, label: object, *, by: str | None = None, cost: float = 0.0, suggested: bool = False
+    ) -> None:
         """Give the answer to a question. Giving it twice is harmless; another answer is an error: see `relabel`.
 
-        `by` says who answered, for the record, and `cost` what that cost.
+        For the record, `by` says who answered, `cost` what that cost, and `suggested` that a label was in sight.
         """
         question, book = self.question(question_id), self.book
         said = book.codes.check(label)
         if question.id in book.open:
-            self._recorder.make(events.Answered, question=question.id, label=said, by=by, cost=float(cost))
+            values = {"question": question.id, "label": said, "by": by, "cost": float(cost), "suggested": suggested}
+            self._recorder.make(events.Answered, **values)
             return
         known = book.answer_to(question.id)
         if known is None:
@@ -189,11 +193,11 @@ class Campaign(AbstractContextManager["Campaign", None]):
         if question.id in self.book.open:
             self._recorder.make(events.Skipped, question=question.id, by=by, cost=float(cost))
 
-    def reject(self, question_id: int, *, by: str | None = None, cost: float = 0.0) -> None:
+    def reject(self, question_id: int, *, by: str | None = None, cost: float = 0.0, suggested: bool = False) -> None:
         """Say that the label under audit is wrong, without saying what is right."""
         question, book = self.question(question_id), self.book
         if question.id in book.open:
-            self._recorder.make(events.Rejected, question=question.id, by=by, cost=float(cost))
+            self._recorder.make(events.Rejected, question=question.id, by=by, cost=float(cost), suggested=suggested)
         elif question.row not in book.rejected:
             raise QuestionError(f"question {question_id} is answered or skipped already: undo that first")
 
@@ -243,6 +247,15 @@ class Campaign(AbstractContextManager["Campaign", None]):
             known = book.codes.classes[book.code_now(said)]
             what = f"undo that, or relabel row {question.row}"
             raise QuestionError(f"{by} has answered question {question_id} with {known!r}: {what}")
+
+    def tell_again(self, question_id: int, label: Label | None, *, by: str | None = None) -> None:
+        """Answer a draw a second time, or skip it; this only tells how far people agree with themselves."""
+        question, book = self.question(question_id), self.book
+        said = None if label is None else book.codes.check(label)
+        before, code = book.again.get(question.id), UNKNOWN if said is None else book.codes.find(said)
+        if before is None or book.code_now(before[1]) != code:  # the same twice is harmless
+            book.said_at_first(question.id, by)  # or it is an error
+            self._recorder.make(events.AnsweredAgain, question=question.id, label=said, by=by)
 
     def flag(self, row: int, comment: str = "", *, by: str | None = None) -> None:
         """Mark a row for later, with a comment."""

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from bela.book import Answered, Asked, Began, Book, Event, Rejected, Revised, SecondOpinion, Skipped, events, read_event
+from bela.book import Asked, Began, Book, Event, Revised, events, read_event
 from bela.errors import BelaError, JournalError, LabelError, ParameterError, QuestionError
 from bela.protocols import ArrayStore, Job, Journal, Method
 from bela.records import AnyArray
@@ -15,7 +15,8 @@ from bela.records import AnyArray
 Progress: TypeAlias = Callable[[int], object]
 Witness: TypeAlias = Callable[[Book, Method, Event], None]
 
-_SPOKEN = (Answered, Rejected, Skipped, SecondOpinion)
+_LABELLED = (events.Answered, events.SecondOpinion, events.AnsweredAgain)
+_SPOKEN = (*_LABELLED, events.Rejected, events.Skipped)
 
 
 class Recorder:
@@ -137,9 +138,9 @@ def _check_together(event: Event, before: Sequence[Event]) -> None:
     for other in before:
         if isinstance(other, _SPOKEN) and other.question == event.question:
             raise QuestionError(f"question {event.question} was answered in the same block: end that first")
-    labels = [other.label for other in before if isinstance(other, (Answered, SecondOpinion))]
-    if labels and isinstance(event, (Answered, SecondOpinion)) and type(event.label) is not type(labels[0]):
-        raise LabelError(f"labels are all of one type: {event.label!r} is not of that of {labels[0]!r}")
+    said = [other.label for other in (*before, event) if isinstance(other, _LABELLED) and other.label is not None]
+    if said and type(said[-1]) is not type(said[0]):
+        raise LabelError(f"labels are all of one type: {said[-1]!r} is not of that of {said[0]!r}")
 
 
 class Revising:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bela.cli._options import complete
 from bela.cli._showing import escape
 from bela.cli.certify import certify
 from bela.cli.demo import demo
@@ -48,7 +49,8 @@ def _root(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status: 0, or 2 with one line on stderr for what the caller can put right."""
     try:
-        status = app(args=arguments, prog_name="bela", standalone_mode=False)
+        said = complete(sys.argv[1:] if arguments is None else arguments)
+        status = app(args=said, prog_name="bela", standalone_mode=False)
     except BelaError as error:
         return _fail(str(error))
     except KeyboardInterrupt:

@@ -109,7 +109,8 @@ def audit_in_terminal(campaign: Campaign, labeller: AuditLabeller, known: Mappin
                 return
             if late is None and question.row in known:
                 answer = known[question.row]
-                _take(campaign, labeller, question, Command.WRONG if answer is None else answer, False)
+                told: Command | Label = Command.WRONG if answer is None else answer
+                _take(campaign, labeller, question, told, late=False, seen=False)
                 continue
             labeller.learn(campaign.classes)
             said = labeller.ask(question.row, describe(campaign))
@@ -120,7 +121,7 @@ def audit_in_terminal(campaign: Campaign, labeller: AuditLabeller, known: Mappin
                 continue
             if said is Command.SKIP:
                 passed.add(question.row)
-            _take(campaign, labeller, question, said, late is not None)
+            _take(campaign, labeller, question, said, late=late is not None, seen=True)
 
 
 def _skipped(book: Book, passed: set[int]) -> Question | None:
@@ -129,19 +130,27 @@ def _skipped(book: Book, passed: set[int]) -> Question | None:
     return next((q for q in book.questions if book.declined[q.row] and q.row not in answered), None)
 
 
-def _take(campaign: Campaign, labeller: AuditLabeller, question: Question, said: Command | Label, late: bool) -> None:
-    """Tell a campaign what was said about a row, be it to a question that is open or to one that was skipped."""
+def _take(
+    campaign: Campaign, labeller: AuditLabeller, question: Question, said: Command | Label, *, late: bool, seen: bool
+) -> None:
+    """Tell a campaign what was said about a row, be it to a question that is open or to one that was skipped.
+
+    Whoever answers here has `seen` the label; of answers from a file nobody knows.
+    """
     if said is Command.RIGHT:
         said = audited_label(campaign, question.row)
     if not isinstance(said, Command):
         if late:
             campaign.relabel(question.row, said)
         else:
-            tell(campaign, labeller, question.id, said)
+            tell(campaign, labeller, question.id, said, suggested=seen)
     elif late and said is Command.WRONG:
         labeller.say("As a skipped row it counts as wrong: type the right label, or skip it again.")
     elif not late:
-        (campaign.reject if said is Command.WRONG else campaign.skip)(question.id)
+        if said is Command.WRONG:
+            campaign.reject(question.id, suggested=seen)
+        else:
+            campaign.skip(question.id)
 
 
 def read_answers(path: Path) -> dict[int, str | None]:

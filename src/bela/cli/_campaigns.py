@@ -6,7 +6,7 @@ import functools
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bela.campaign import SETTINGS, Campaign, Settings, create_campaign, n_carried, open_campaign, read_settings
-from bela.cli._options import DEFAULT_TARGET, AuditOptions, CampaignOptions, FolderOptions
+from bela.cli._options import DEFAULT_TARGET, AuditOptions, CampaignOptions, FolderOptions, LabelOptions
 from bela.cli._output import Bars, Output
 from bela.cli._showing import first
 from bela.data import DATASETS, label_notices
@@ -176,10 +176,13 @@ def _create(
         raise JournalError(f"there is no campaign {data}: name the data to begin one")
     _check_outside(data, path)
     target = DEFAULT_TARGET if options.target is None else options.target
+    further, classes = _further_classes(options), options.class_names
+    if classes is not None:
+        further, classes = (), tuple(dict.fromkeys((*classes, *further)))
     predictions = None if audit is None else {"any": ["a", "b"]}
     # What is wrong with these is said before any work is done.
     Campaign([[0.0], [1.0]], target=target, predictions=predictions, **options.chosen())
-    with output.bars() as bars:
+    with output.bars() as bars, ExitStack() as on_error:
         mark = "" if audit is None else AUDIT
         if path == default_folder(data, mark) != _beside(data, mark):
             bars.say(f"The folder of {data} cannot be written to, so the campaign lies in the working directory.")
@@ -190,8 +193,10 @@ def _create(
             prediction=None if audit is None else audit.label, score=None if audit is None else audit.score,
             hidden=tuple(dict.fromkeys((*options.hidden, *(() if truth is None else (truth,))))),
             progress=bars, tell=columns.append, background=background,
-            target=target, budget=options.budget, classes=options.class_names, **options.taken(), **options.chosen(),
+            target=target, budget=options.budget, classes=classes, **options.taken(), **options.chosen(),
         )  # fmt: skip
+        on_error.push(stored)
+        _add_classes(stored, further)
         if columns and audit is None:
             bars.say(f"This is how the columns of {data} are taken (--kind changes it):")
             for line in first(columns, _COLUMNS_SHOWN, f": see {path / SETTINGS}"):
@@ -201,6 +206,7 @@ def _create(
         for notice in (*prepared.notices, *(() if labels is None else label_notices(stored.records, labels))):
             bars.say(f"Note: {notice}.")
         bars.say(f"Everything is kept in {path}.")
+        on_error.pop_all()
     return stored
 
 
@@ -258,8 +264,25 @@ def _change(stored: StoredCampaign, options: CampaignOptions, bars: Bars) -> Non
     if options.target is not None or options.budget is not None:
         target = campaign.target if options.target is None else options.target
         stored.set_target(target=target, budget=campaign.budget if options.budget is None else options.budget)
-    for name in options.class_names or ():
+    for name in _add_classes(stored, (*(options.class_names or ()), *_further_classes(options))):
+        bars.say(f"{name!r} is a class from now on.")
+
+
+def _further_classes(options: CampaignOptions) -> tuple[str, ...]:
+    """Return the class for what cannot be told, if there is to be one; it is a class like any other."""
+    if not isinstance(options, LabelOptions) or options.cannot_tell is None:
+        return ()
+    if not options.cannot_tell.strip():
+        raise ParameterError("--cannot-tell= names no class: write the name after the =, or leave the = out")
+    return (options.cannot_tell.strip(),)
+
+
+def _add_classes(stored: StoredCampaign, names: Sequence[str]) -> list[str]:
+    """Add the classes of these names that there are not yet, and return them."""
+    campaign, added = stored.campaign, []
+    for name in names:
         label = label_from_text(name, campaign.classes)
         if label not in campaign.classes:
             campaign.add_class(label)
-            bars.say(f"{name!r} is a class from now on.")
+            added.append(name)
+    return added

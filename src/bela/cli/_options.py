@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, TypedDict, TypeVar, cast, get_type_hints
@@ -17,6 +17,7 @@ from bela.errors import ParameterError
 from bela.oracles import ORACLES
 
 DEFAULT_TARGET = 0.95
+CANNOT_TELL = "cannot tell"
 
 _DATA = (
     f"A file ({', '.join(readers_by_ending())}), a folder of images or of parts of a table, or a dataset by name "
@@ -164,6 +165,33 @@ class CampaignOptions(BasicOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LabelOptions(CampaignOptions):
+    """What a campaign is made with in which rows are labelled."""
+
+    cannot_tell: str | None = option(
+        f"Make what cannot be told a class of its own ({CANNOT_TELL!r}, or NAME after a =), so that it is an answer: a "
+        "row that is drawn at random and skipped counts as wrong.",
+        metavar="[=NAME]",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleOptions:
+    """How people are asked about rows that are drawn at random."""
+
+    suggest_draws: bool = option(
+        "On the page, suggest labels for rows that are drawn at random too, and let grids have them. People agree more "
+        "often with what they see: the certificate says how many were answered so.",
+        "--suggest-draws", default=False,
+    )  # fmt: skip
+    again: float = option(
+        "The share of rows drawn at random that people are asked about a second time, at least 20 answers later, to "
+        "see how far they agree with themselves.",
+        default=0.0, between=(0.0, 1.0), metavar="SHARE",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FolderOptions:
     """Where a campaign lives."""
 
@@ -256,6 +284,15 @@ class TeamOptions(PageOptions):
     name: list[str] | None = option(
         "A further name that the server goes by, such as behind a proxy. Repeatable.", metavar="HOST"
     )
+
+
+def complete(arguments: Sequence[str]) -> list[str]:
+    """Give options that need no value the one that they have then; another one is written after a =.
+
+    >>> complete(["label", "cats.csv", "--cannot-tell", "--terminal"])
+    ['label', 'cats.csv', '--cannot-tell=cannot tell', '--terminal']
+    """
+    return [f"{said}={CANNOT_TELL}" if said == "--cannot-tell" else said for said in arguments]
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

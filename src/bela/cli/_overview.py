@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import cast
 
+from bela.book import again
 from bela.book import count as count_up
 from bela.campaign import StoredCampaign
 from bela.cli._campaigns import place_of_data
@@ -144,6 +145,7 @@ def document_of(stored: StoredCampaign, result: Result) -> dict[str, Json]:
     document = certificate_document(
         result, stored.records,
         target=stored.campaign.target, given=stored.given, n_skipped=stored.campaign.book.n_skipped,
+        n_suggested=stored.campaign.book.n_suggested, again=again(stored.campaign.book),
     )  # fmt: skip
     document["journal"] = {"events": stored.journal.n_events, "digest": stored.journal.digest}
     return document

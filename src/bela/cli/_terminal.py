@@ -6,10 +6,12 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bela.campaign import Campaign
+from bela.book import undo_step
+from bela.campaign import Campaign, Repeats
 from bela.cli._keyboard import BACKSPACE, ENTER, ESCAPE, OTHER, TAB, ClassKeys, Keyboard, open_keyboard
 from bela.cli._showing import Pager, count, escape, name_of, record_lines
 from bela.errors import LabelError, QuestionError
@@ -71,7 +73,8 @@ class TerminalLabeller:
         """Say what can be typed."""
         new = "+: type the name of another class." if self.keyboard.single else "+NAME: another class."
         self.say(
-            "The key of a class, as shown below each row, answers.  Space: skip.  u or Backspace: undo.  "
+            "The key of a class, as shown below each row, answers.  Space: skip (a row drawn at random then counts as "
+            "wrong; where rows cannot be told, let that be a class).  u or Backspace: undo.  "
             f"Enter: more of a long row.  {new}  ?: help.  q: quit; every answer is kept."
         )
 
@@ -239,11 +242,13 @@ class TerminalLabeller:
             self.say(f"  … ({len(self._keys.classes)} classes; ? shows them all)", style="dim")
 
 
-def label_in_terminal(campaign: Campaign, labeller: TerminalLabeller) -> None:
+def label_in_terminal(campaign: Campaign, labeller: TerminalLabeller, *, again: float = 0.0) -> None:
     """Let the person in the terminal answer until a target, a budget or the data end, or until they have had enough.
 
-    When the target is reached it says so and offers to go on. Answers are told to the campaign one by one.
+    When the target is reached it says so and offers to go on. Answers are told to the campaign one by one. The share
+    `again` of draws is asked a second time, mixed in with the others and shown like them.
     """
+    repeats = Repeats(campaign.book, again)
     with labeller.keyboard:
         labeller.introduce()
         going_on = False  # beyond the target
@@ -251,10 +256,11 @@ def label_in_terminal(campaign: Campaign, labeller: TerminalLabeller) -> None:
         while True:
             reason = campaign.stop_reason
             going_on = going_on and reason is StopReason.TARGET  # if it is lost again, its return is news
-            question = None
+            question = repeated = None
             if reason is None or going_on or undone:
+                repeated = None if undone else next(iter(repeats.due()), None)
                 with labeller.waiting("Choosing what to ask"):
-                    question = next(iter(campaign.ask(1)), None)
+                    question = repeated or next(iter(campaign.ask(1)), None)
             if question is None:
                 said = _at_the_end(campaign, labeller, going_on=going_on)
             else:
@@ -265,9 +271,12 @@ def label_in_terminal(campaign: Campaign, labeller: TerminalLabeller) -> None:
             if said is Command.QUIT:
                 return
             if question is not None and said is Command.SKIP:
-                campaign.skip(question.id)
+                if repeated is None:
+                    campaign.skip(question.id)
+                else:
+                    campaign.tell_again(question.id, None)
             elif question is not None and not isinstance(said, Command):
-                tell(campaign, labeller, question.id, said)
+                tell(campaign, labeller, question.id, said, again=repeated is not None)
 
 
 def describe(campaign: Campaign) -> str:
@@ -298,16 +307,20 @@ def _at_the_end(campaign: Campaign, labeller: TerminalLabeller, *, going_on: boo
     return {"u": Command.UNDO, "g": Command.GO_ON}.get(choice, Command.QUIT)
 
 
-def tell(campaign: Campaign, labeller: TerminalLabeller, question_id: int, label: Label) -> None:
+def tell(
+    campaign: Campaign, labeller: TerminalLabeller, question_id: int, label: Label, *, again: bool = False,
+    suggested: bool = False,
+) -> None:  # fmt: skip
     """Give an answer; whoever has typed a new name wants the class, also where the classes were declared."""
+    give = campaign.tell_again if again else partial(campaign.tell, suggested=suggested)
     try:
         try:
-            campaign.tell(question_id, label)
+            give(question_id, label)
         except LabelError:
             if label in campaign.classes:
                 raise
             campaign.add_class(label)
-            campaign.tell(question_id, label)
+            give(question_id, label)
             labeller.say("That is a new class beside the declared ones: u takes back the answer, then the class.")
     except LabelError as error:
         labeller.say(f"{escape(str(error))}.")
@@ -316,11 +329,14 @@ def tell(campaign: Campaign, labeller: TerminalLabeller, question_id: int, label
 def undo(campaign: Campaign, labeller: TerminalLabeller) -> Question | None:
     """Take back what was done last; return the question that is open again by that, if one is."""
     try:
+        step = undo_step(campaign.book)
         question = campaign.undo()
     except QuestionError as error:
         labeller.say(f"{escape(str(error)).capitalize()}.")
         return None
-    if question is None:
+    if step.kind == "again":
+        labeller.say(f"Took back row {step.row}.")
+    elif question is None:
         labeller.say("Took back the last change of a label or of the classes.")
         labeller.learn(campaign.classes, afresh=True)
     else:

@@ -5,14 +5,15 @@ from typing import Annotated
 import typer
 
 from bela.cli._by_hand import label_by_hand
-from bela.cli._options import CampaignOptions, FolderOptions, JsonTo, PageOptions, Place, with_options
+from bela.cli._options import FolderOptions, JsonTo, LabelOptions, PageOptions, PeopleOptions, Place, with_options
 
 
 @with_options
 def label(
     data: Place,
     *,
-    options: CampaignOptions,
+    options: LabelOptions,
+    people: PeopleOptions,
     folder: FolderOptions,
     json_file: JsonTo = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Answer in the terminal instead of a browser.")] = False,
@@ -23,4 +24,5 @@ def label(
     Begins a campaign, or goes on with the one that is there. Every answer is on disk before the next question is
     asked: stop whenever you like.
     """
-    label_by_hand(data, options, folder, None if terminal else page, json_file=json_file, command="bela label")
+    chosen = None if terminal else page
+    label_by_hand(data, options, folder, chosen, people, json_file=json_file, command="bela label")

@@ -6,9 +6,9 @@ from bela.cli._answering import choose_oracle, have_answered
 from bela.cli._campaigns import folder_of, is_about_dataset, open_or_create
 from bela.cli._options import (
     AnswerOptions,
-    CampaignOptions,
     FolderOptions,
     JsonTo,
+    LabelOptions,
     Place,
     StopAfter,
     with_options,
@@ -22,7 +22,7 @@ def run(
     data: Place,
     *,
     answering: AnswerOptions,
-    options: CampaignOptions,
+    options: LabelOptions,
     stop_after: StopAfter = None,
     folder: FolderOptions,
     json_file: JsonTo = None,

@@ -1,14 +1,15 @@
 """`bela serve`: the labelling page of a campaign, for a team."""
 
 from bela.cli._by_hand import label_by_hand
-from bela.cli._options import CampaignOptions, FolderOptions, JsonTo, Place, TeamOptions, with_options
+from bela.cli._options import FolderOptions, JsonTo, LabelOptions, PeopleOptions, Place, TeamOptions, with_options
 
 
 @with_options
 def serve(
     data: Place,
     *,
-    options: CampaignOptions,
+    options: LabelOptions,
+    people: PeopleOptions,
     folder: FolderOptions,
     json_file: JsonTo = None,
     page: TeamOptions,
@@ -19,4 +20,4 @@ def serve(
     them. Reachable from this machine only, unless --host says otherwise; then the page asks for the token that is in
     the address.
     """
-    label_by_hand(data, options, folder, page, json_file=json_file, command="bela serve")
+    label_by_hand(data, options, folder, page, people, json_file=json_file, command="bela serve")

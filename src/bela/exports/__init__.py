@@ -23,6 +23,7 @@ from bela.exports._certificate import (
     certificate_path,
     labels_digest,
     read_certificate,
+    suggestion_sentence,
 )  # fmt: skip
 from bela.exports._export import check_export, export
 from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, Layout, loaded_formats, plan_columns
@@ -31,5 +32,6 @@ from bela.exports._parts import class_statement, keep_sure, parts_document, sure
 __all__ = [
     "EXPORTS", "ExportFormat", "LabelledRows", "Layout", "certificate_differences", "certificate_document",
     "certificate_path", "check_export", "class_statement", "export", "keep_sure", "labels_digest", "loaded_formats",
-    "parts_document", "plan_columns", "read_certificate", "sure_claim", "sure_statement", "together",
+    "parts_document", "plan_columns", "read_certificate", "suggestion_sentence", "sure_claim", "sure_statement",
+    "together",
 ]  # fmt: skip

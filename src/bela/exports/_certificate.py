@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -13,25 +14,29 @@ from typing import Any
 
 import numpy as np
 
+from bela.book import Again
 from bela.errors import DataError, ExportError
 from bela.exports._formats import SOURCES, label_sources
 from bela.exports._parts import kept_document, parts_document
 from bela.labels import label_to_text
 from bela.protocols import Table
-from bela.records import BoolArray, Label, Result
+from bela.records import BoolArray, Label, Result, Role
 
 SCHEMA = 1  # the version of the document's layout
 _PASSING = {"created", "export", "versions", "statement"}  # what may differ between two accounts of the same labels
 _LATER = {"by_class", "sure", "kept"}  # what older documents do not have
+_UNSAID = {"with_suggestion": {"draws": 0, "others": 0}, "again": {"asked": 0, "agreed": 0}}  # by earlier versions
 
 
 def certificate_document(
-    result: Result, records: Table, *, target: float | None = None, given: BoolArray | None = None, n_skipped: int = 0
-) -> dict[str, Any]:
+    result: Result, records: Table, *, target: float | None = None, given: BoolArray | None = None, n_skipped: int = 0,
+    n_suggested: Mapping[Role, int] | None = None, again: Again | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Say all that a report must say about labels and their certificate, ready for JSON.
 
     `target` is the share of right labels that was asked for, `given` tells which labels the data brought, `n_skipped`
-    how many questions the oracle would not answer.
+    how many questions the oracle would not answer, `n_suggested` how many answers of each role were given with a
+    suggestion in sight, `again` how often people were asked about the same draw twice.
     """
     from bela import __version__
 
@@ -45,6 +50,9 @@ def certificate_document(
     kept = kept_document(result)
     if kept is not None:
         statement += f" That is about the labels of all rows, of which {kept['blank']:,} are left blank here."
+    suggested = {"draws": 0, "others": 0, **_by_use(n_suggested or {})}
+    if suggested["draws"]:
+        statement += f" {suggestion_sentence(suggested['draws'])}"
     rows, known = Counter(result.labels.tolist()), Counter(result.labels[result.known].tolist())
     return {
         **certificate.to_json(),
@@ -58,6 +66,8 @@ def certificate_document(
             "rows": len(result.labels), "asked": result.n_asked, "training": certificate.n_training,
             "bounds": certificate.n_bounds, "given": n_given, "skipped": n_skipped, "leaves": len(result.leaf_lower),
         },
+        "with_suggestion": suggested,
+        "again": {"asked": 0, "agreed": 0} if again is None else asdict(again),
         "unreadable": list(result.unreadable),
         "classes": [{"label": label, "rows": rows[label], "known": known[label]} for label in result.classes],
         **parts_document(result),
@@ -66,6 +76,18 @@ def certificate_document(
         "versions": {"bela": __version__, "schema": SCHEMA},
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
+
+
+def suggestion_sentence(n_draws: int) -> str:
+    """Say what it means for a certificate that so many draws were not answered blind."""
+    return (
+        f"{n_draws:,} of the answers to rows drawn at random were given with a suggested label in sight. People agree "
+        "more often with a label that they see, so some labels may count as right that they would not have given."
+    )
+
+
+def _by_use(n_suggested: Mapping[Role, int]) -> dict[str, int]:
+    return {"draws" if role is Role.BOUNDS else "others": n for role, n in n_suggested.items()}
 
 
 def labels_digest(labels: Iterable[Label | None]) -> str:
@@ -118,5 +140,7 @@ def certificate_differences(document: Mapping[str, object], again: Mapping[str, 
     return [
         f"{name}: {json.dumps(document.get(name))}, not {json.dumps(again.get(name))}"
         for name in {**document, **again}
-        if name not in _PASSING and document.get(name) != again.get(name) and (name in document or name not in _LATER)
+        if name not in _PASSING
+        and document.get(name, _UNSAID.get(name)) != again.get(name, _UNSAID.get(name))
+        and (name in document or name not in _LATER)
     ]

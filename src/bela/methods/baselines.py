@@ -15,7 +15,7 @@ from bela.learning import Fit, TransductiveLearner, fit_best_classifier
 from bela.learning._questions import margins
 from bela.methods import METHODS
 from bela.methods._deciding import guess_all, label_by_class, merge_codes
-from bela.methods._looks import Look, LookingMethod
+from bela.methods._hold_out import HoldOut, LookingMethod
 from bela.protocols import Cut, Setup, Source
 from bela.records import UNKNOWN, Assessment, BoolArray, Guarantee, IntArray, Labelling, Proposal, Role
 from bela.shares import allowed_errors
@@ -92,7 +92,7 @@ class HoldoutMethod(LookingMethod):
             label=lambda: label_by_class(book.known, merge_codes(book, guess_all(book.known, predicted))),
         )
 
-    def _best_look(self, book: Book) -> Look | None:
+    def _best_look(self, book: Book) -> HoldOut | None:
         return max(
             (look for look in self._looks if not look.void), key=lambda look: look.rows_right(book), default=None
         )
@@ -143,7 +143,7 @@ class HoldoutMethod(LookingMethod):
         best = self._best_look(book)
         # Draws of an earlier look say nothing new about rows that it has left: each look has an order of its own.
         sample = draw_order(rows, self.setup.key, stream=_LOOKS + self._n_looks)[:n_draws]
-        self._looks = [*([] if best is None else [best]), Look(book, self._predicted, left, sample, alpha)]
+        self._looks = [*([] if best is None else [best]), HoldOut(book, self._predicted, left, sample, alpha)]
         self._draws = sample[::-1].tolist()
         self._alpha, self._n_looks = self._alpha - alpha, self._n_looks + 1
 
@@ -256,7 +256,7 @@ class PacLabels(LookingMethod):
             self._allowed = allowed_errors(book.n_rows, _TARGET if book.target is None else book.target)
             if self._codes is not None:
                 everywhere = np.ones(book.n_rows, dtype=bool)
-                self._looks = [Look(book, self._codes, everywhere, sample, 1 - self.setup.confidence)]
+                self._looks = [HoldOut(book, self._codes, everywhere, sample, 1 - self.setup.confidence)]
             self._fill(sample)
         elif self._sure is None and self._looks and not self._looks[0].void:
             self._sure = self._sure_rows(self._looks[0])
@@ -297,7 +297,7 @@ class PacLabels(LookingMethod):
         self._certainty[answered] = np.inf  # they are right
         return fit
 
-    def _sure_rows(self, look: Look) -> IntArray:
+    def _sure_rows(self, look: HoldOut) -> IntArray:
         """Return as many of the most certain rows as the sample says are good enough."""
         n, sample = look.population, look.sample
         order: IntArray = np.argsort(-self._certainty, kind="stable")

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import ParseError, XMLParser
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bela.errors import ExportError
+from bela.exports import suggestion_sentence
 from bela.labels import label_to_text
 from bela.records import Guarantee
 from bela.reports._charts import draw_course, draw_sureness
@@ -44,12 +45,15 @@ _TEMPLATES.filters.update(
 def write_report(facts: CampaignFacts) -> str:
     """Return the report as one HTML document; everything that comes from data or people is escaped."""
     certificate, course = facts.certificate, facts.course
+    suggested = certificate.get("with_suggestion", {"draws": 0, "others": 0})  # which older documents do not have
     guarantee, audit = Guarantee(certificate["guarantee"]), facts.audit
     lower = certificate["lower"] if audit is None else course[-1].lower
     after = f"after {course[-1].answers:,} answers at least {share_text(course[-1].lower)}" if course else ""
     words = f"Chart: {after} of the labels are right."
     document = _TEMPLATES.get_template("_report.html").render(
         facts=facts, certificate=certificate, counts=certificate["counts"], guarantee=guarantee, lower=lower,
+        suggested=suggested, again=certificate.get("again", {"asked": 0}),
+        suggestion=suggestion_sentence(suggested["draws"]) if suggested["draws"] else "",
         claim=audit.claim if audit else guarantee.claim(lower, certificate["confidence"]),
         n_inferred=_n_inferred(facts), roles=_ROLES,
         reason=_REASONS.get(certificate["stop_reason"], certificate["stop_reason"]),

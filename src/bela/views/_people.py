@@ -52,7 +52,7 @@ class People:
         """Take in what a journal says."""
         for event in events:
             name = name_in(event)
-            if event.kind in ("answered", "rejected", "second opinion"):
+            if event.kind in ("answered", "rejected", "second opinion", "answered again"):
                 self.answered(name, event.at)
             elif event.kind == "skipped":
                 self.skipped(name)

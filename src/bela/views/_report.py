@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bela.book import count, flags, n_said
+from bela.book import again, count, flags, n_said
 from bela.campaign import StoredCampaign, audit_result, audited_label
 from bela.errors import BelaError
 from bela.exports import certificate_document
@@ -112,8 +112,9 @@ def result_of(stored: StoredCampaign) -> tuple[Result, Callable[[], dict[str, Js
     result, book = stored.campaign.result(), stored.campaign.book
     at: dict[str, Json] = {"events": stored.journal.n_events, "digest": stored.journal.digest}
     describe = partial(
-        certificate_document, result, stored.records, target=book.target, given=stored.given, n_skipped=book.n_skipped
-    )
+        certificate_document, result, stored.records, target=book.target, given=stored.given, n_skipped=book.n_skipped,
+        n_suggested=dict(book.n_suggested), again=again(book),
+    )  # fmt: skip
     return result, lambda: {**describe(), "journal": at}
 
 

@@ -55,6 +55,7 @@ class CampaignStatus:
 
     `claim` says in words what is known of the labels, `word` is "certified", or "estimated" where that is not a
     guarantee, `worth` says what it is worth, and `rests_on` on which answers it rests.
+    With `suggest_draws`, labels are suggested for single rows too, be they drawn at random or not.
     `seq` is the number of events so far: of two statuses, the one with more is the later one.
     """
 
@@ -83,6 +84,7 @@ class CampaignStatus:
     shown: Sequence[str]
     kinds: Mapping[str, str]
     team: bool
+    suggest_draws: bool
     people: Sequence[Person]
     seq: int
     pace_seconds: float | None
@@ -126,11 +128,11 @@ class Monitor:
 
     def __init__(
         self, stored: StoredCampaign, view: RowView, lock: threading.RLock, *, team: bool = False,
-        clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time,
+        suggest_draws: bool = False, clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         self._stored, self._campaign, self._book = stored, stored.campaign, stored.campaign.book
         self._view, self._lock, self._revising = view, lock, False
-        self._team, self._clock, self._now = team, clock, now
+        self._team, self._suggest_draws, self._clock, self._now = team, suggest_draws, clock, now
         self._notes = Notes(stored.path / "cache")
         self.labels: Labels | None = None
         self._people = People()
@@ -162,6 +164,7 @@ class Monitor:
             forecast = Forecast(answers=0, low=0, high=0) if reason is StopReason.TARGET else look.forecast
             return CampaignStatus(
                 campaign=self._stored.path.name, n_rows=book.n_rows, seq=book.version, team=self._team,
+                suggest_draws=self._suggest_draws,
                 answers=book.n_asked, training=certificate.n_training, bounds=certificate.n_bounds,
                 skipped=book.n_skipped, given=look.n_given, corrected=look.n_corrected,
                 target=book.target, budget=book.budget, confidence=campaign.confidence, lower=float(certificate.lower),

@@ -5,17 +5,28 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import NamedTuple
 
 from bela.book import opinions, people_who_said
-from bela.campaign import Campaign
-from bela.records import Label, Question
+from bela.campaign import Campaign, Repeats
+from bela.records import Question, Role
 from bela.views import Labels
 
 _AT_MOST = 64  # questions that are asked ahead
+_ALONE = 8  # questions that are asked ahead where a grid has to wait for draws
 _LEAST_AHEAD, _MOST_AHEAD = 4, 10  # times the rows of a grid, to find enough of one label
 
-Choice = tuple[Question, bool]
-"""A question, and whether it is put to a second person."""
+
+class Choice(NamedTuple):
+    """A question for somebody.
+
+    It is put to a `second` person, or to the same one `again`, or may be confirmed in a `grid`.
+    """
+
+    question: Question
+    second: bool = False
+    again: bool = False
+    grid: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +36,8 @@ class Lease:
     by: str
     tab: str
     until: float
-    second: bool
+    second: bool = False
+    again: bool = False
 
 
 class Assignments:
@@ -33,11 +45,16 @@ class Assignments:
 
     Leases are in memory: when the server starts anew, all questions are free. Whoever calls holds the campaign's lock,
     and puts questions that something was said about on the list `heard`. `overlap` is the share of questions that a
-    second person sees, `seconds` how long a question is kept for whoever has it.
+    second person sees, `again` that of draws that are asked twice (whoever answered first, if people go `by_name`),
+    `seconds` how long a question is kept for whoever has it. With `blind_draws`, no draw is ever part of a grid.
     """
 
-    def __init__(self, campaign: Campaign, *, overlap: float, seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, campaign: Campaign, *, overlap: float, seconds: float, clock: Callable[[], float], again: float = 0.0,
+        by_name: bool = True, blind_draws: bool = True,
+    ) -> None:  # fmt: skip
         self._campaign, self._overlap, self.seconds, self._clock = campaign, overlap, seconds, clock
+        self._repeats, self._by_name, self._blind_draws = Repeats(campaign.book, again), by_name, blind_draws
         self._leases: dict[int, Lease] = {}
         self._wanted: dict[int, None] = {}  # questions that a second person should see, the oldest first
         self.heard = [found.question for found in opinions(campaign.book)] if overlap else []
@@ -46,40 +63,81 @@ class Assignments:
         """Lease up to n questions: those that somebody has, some that others have answered, and new ones."""
         self.catch_up()
         chosen = self._held(by, tab)[:n]
-        chosen += [(question, True) for question in self._answered(by, (n - len(chosen) + 1) // 2)]
-        chosen += [(question, False) for question in self._fresh(n - len(chosen))]
-        for question, second in chosen:
-            self.lease(question.id, by, tab, second=second)
-        return chosen
+        chosen += [Choice(question, second=True) for question in self._answered(by, (n - len(chosen) + 1) // 2)]
+        chosen += self._repeated(by, chosen, n)
+        chosen += [Choice(question) for question in self._fresh(n - len(chosen))]
+        return self._lease_all(chosen, by, tab)
 
-    def choose_alike(self, by: str, tab: str, n: int, labels: Labels | None) -> list[Choice]:
-        """Lease new questions of one suggested label: that of most that somebody has, or the one the oldest has.
+    def choose_for_grid(self, by: str, tab: str, n: int, labels: Labels | None) -> list[Choice]:
+        """Lease questions for a grid: rows of one suggested label, or draws that are answered one by one.
 
-        By the oldest, not by what there is most of: draws count in their order, up to the first that is unanswered, so
-        one that is put off for ever would keep all later ones from counting.
+        Which of the two, and which label, is as what somebody has already, or else as the oldest question: draws count
+        in their order, up to the first that is unanswered, so one that is put off for ever would keep all later ones
+        from counting.
         """
         self.catch_up()
-        held = [question for question, second in self._held(by, tab) if not second]
-        if labels is None:
-            chosen = [*held, *self._fresh(n - len(held))][:n]
+        held = [choice for choice in self._held(by, tab) if not choice.second]
+        first = held[:1] or [Choice(question) for question in self._fresh(1)]
+        if any(choice.again or self._is_blind(choice.question) for choice in first):
+            chosen = [choice for choice in held if choice.again or self._is_blind(choice.question)]
+            chosen += self._repeated(by, chosen, n)
+            self._fresh(min(n, _ALONE) - len(chosen))  # so that somebody who answers one by one need not wait
+            chosen += [Choice(question) for question in self._free() if self._is_blind(question)]
+            chosen = chosen[:n]
         else:
-            free = self._free()
+            mine = [choice.question for choice in held if not (choice.again or self._is_blind(choice.question))]
+            chosen = [Choice(question, grid=True) for question in self._alike(mine, n, labels)]
+        self.release({one.question.id for one in held} - {one.question.id for one in chosen}, by, tab)
+        return self._lease_all(chosen, by, tab)
+
+    def _alike(self, held: Sequence[Question], n: int, labels: Labels | None) -> list[Question]:
+        """Return up to n questions of one suggested label: that of most that somebody has, or that of the oldest."""
+        if labels is None:
+            fresh = (question for question in self._fresh(n - len(held)) if not self._is_blind(question))
+            return [*held, *fresh][:n]
+        free = self._free()
+        for n_ahead in (0, self._n_ahead(n)):
+            free = self._fresh(n_ahead) if n_ahead else free
+            free = [question for question in free if not self._is_blind(question)]
             counts = Counter(labels.label(question.row) for question in held or free[:1])
             label = counts.most_common(1)[0][0] if counts else None
-            chosen = _alike([*held, *free], labels, label)
-            if len(chosen) < n and not held:
-                free = self._fresh(self._n_ahead(n))
-                label = labels.label(free[0].row) if free else None
-                chosen = _alike(free, labels, label)
-            chosen = chosen[:n]
-        self.release({question.id for question in held} - {question.id for question in chosen}, by, tab)
-        for question in chosen:
-            self.lease(question.id, by, tab)
-        return [(question, False) for question in chosen]
+            chosen = [question for question in (*held, *free) if labels.label(question.row) == label]
+            if len(chosen) >= n or held:
+                break
+        return chosen[:n]
 
-    def lease(self, question: int, by: str, tab: str, *, second: bool = False) -> None:
+    def give_back(self, question: int, kind: str, by: str, tab: str, *, grid: bool) -> Choice:
+        """Let somebody have the question again that they took a step of this kind back for."""
+        self.heard.append(question)
+        self.catch_up()
+        second, again, asked = kind == "opinion", kind == "again", self._campaign.question(question)
+        self.lease(question, by, tab, second=second, again=again)
+        return Choice(asked, second, again, grid and not (second or again or self._is_blind(asked)))
+
+    def _is_blind(self, question: Question) -> bool:
+        """Whether a question is answered alone and without a suggestion, as people agree more with what they see."""
+        return self._blind_draws and question.role is Role.BOUNDS
+
+    def _repeated(self, by: str, chosen: Sequence[Choice], n: int) -> list[Choice]:
+        """Return a draw to ask once more, if it is time; one at most among those that somebody has before them."""
+        if len(chosen) >= n or any(choice.again for choice in chosen):
+            return []
+        free = (one for one in self._repeats.due(self._who(by)) if self.holder(one.id) is None)
+        return [Choice(question, again=True) for question in islice(free, 1)]
+
+    def _who(self, by: str) -> str | None:
+        """Return whose answers somebody can be asked about again: their own, or all where nobody has a name."""
+        return by if self._by_name else None
+
+    def _lease_all(self, chosen: list[Choice], by: str, tab: str) -> list[Choice]:
+        for question, second, again, _ in chosen:
+            self.lease(question.id, by, tab, second=second, again=again)
+        return chosen
+
+    def lease(self, question: int, by: str, tab: str, *, second: bool = False, again: bool = False) -> None:
         """Let somebody have a question, or have it for longer."""
-        self._leases[question] = Lease(by=by, tab=tab, until=self._clock() + self.seconds, second=second)
+        until = self._clock() + self.seconds
+        self._leases[question] = Lease(by=by, tab=tab, until=until, second=second, again=again)
 
     def release(self, questions: Iterable[int], by: str, tab: str) -> None:
         """Let others have questions that somebody had in a tab; those of other people and tabs stay theirs."""
@@ -143,13 +201,15 @@ class Assignments:
         for question, lease in list(self._leases.items()):
             if (lease.by, lease.tab) != (by, tab) or lease.until <= now:
                 continue
-            if self._waits(question, by, second=lease.second):
-                found.append((self._campaign.question(question), lease.second))
+            if self._waits(question, by, second=lease.second, again=lease.again):
+                found.append(Choice(self._campaign.question(question), lease.second, lease.again))
             else:
                 del self._leases[question]
         return found
 
-    def _waits(self, question: int, by: str, *, second: bool) -> bool:
+    def _waits(self, question: int, by: str, *, second: bool = False, again: bool = False) -> bool:
+        if again:
+            return self._repeats.waits(self._campaign.question(question), self._who(by))
         if second:
             said = people_who_said(self._campaign.book, question)
             return bool(said) and by not in said
@@ -179,10 +239,6 @@ class Assignments:
         """Return questions that others have answered, for an opinion of somebody else."""
         wanted = (one for one in self._wanted if self.holder(one) is None and self._waits(one, by, second=True))
         return [self._campaign.question(question) for question in islice(wanted, n)]
-
-
-def _alike(questions: Sequence[Question], labels: Labels, label: Label | None) -> list[Question]:
-    return [question for question in questions if labels.label(question.row) == label]
 
 
 def _share(seed: int, question: int) -> float:

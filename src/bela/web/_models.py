@@ -30,11 +30,15 @@ class _In(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class UndoIn(_In):
-    """Who wants to take something back; `tab` tells the tabs of one person apart."""
-
+class _InTab(_In):
     by: Name
-    tab: Tab = ""
+    tab: Tab = ""  # tells the tabs of one person apart
+
+
+class UndoIn(_InTab):
+    """Who wants to take something back; with `grid` they answer several rows at once where that is possible."""
+
+    grid: StrictBool = False
 
 
 class LeaseIn(UndoIn):
@@ -42,19 +46,21 @@ class LeaseIn(UndoIn):
 
     was: Tab = ""
     n: Annotated[StrictInt, Field(ge=1, le=100)] = 1
-    grid: StrictBool = False
 
 
 class AnswerIn(_In):
     """An answer; null skips the question, and `second` says that it is an opinion on somebody else's answer.
 
-    With `wrong` and no label, the label under audit is said to be wrong, and not what is right.
+    With `wrong` and no label, the label under audit is said to be wrong, and not what is right. `suggested` says that
+    a suggested label was in sight, `again` that the same person was asked about the row a second time.
     """
 
     question: Id
     label: LabelIn | None
     second: StrictBool = False
+    again: StrictBool = False
     wrong: StrictBool = False
+    suggested: StrictBool = False
 
 
 class AnswersIn(_In):
@@ -64,7 +70,7 @@ class AnswersIn(_In):
     answers: Annotated[list[AnswerIn], Field(max_length=100)]
 
 
-class ReleaseIn(UndoIn):
+class ReleaseIn(_InTab):
     """Questions to give back."""
 
     questions: Annotated[list[Id], Field(max_length=1000)]
@@ -131,15 +137,19 @@ class ErrorOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionOut(ShownRow):
-    """A question and all that is shown of its row; if it is for a `second` opinion, no label is suggested.
+    """A question and all that is shown of its row.
 
-    In an audit, what is suggested is the label under audit, to whoever is asked.
+    A label is suggested for rows that may be confirmed in a `grid` with others; for single ones only if the campaign
+    is served that way, and never for a `second` opinion, nor if the question is put to the same person `again`. In an
+    audit, what is suggested is the label under audit. Single rows do not tell what they are asked for.
     """
 
     id: int
     suggested: JsonLabel | None
     probability: float | None
     second: bool
+    again: bool
+    grid: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ def post_release(body: models.ReleaseIn, service: Service) -> None:
 def post_undo(body: models.UndoIn, service: Service) -> models.UndoOut:
     """Take back what somebody did last."""
     try:
-        undone, question = service.undo(body.by, tab=body.tab)
+        undone, question = service.undo(body.by, tab=body.tab, grid=body.grid)
     except QuestionError as error:
         raise HTTPException(409, str(error)) from None
     return models.UndoOut(undone=undone, question=question, state=service.status())

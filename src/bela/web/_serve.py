@@ -87,7 +87,7 @@ class _Server(uvicorn.Server):
 def serve(
     stored: StoredCampaign, *, host: str = "127.0.0.1", port: int | None = None, open_browser: bool = True,
     token: str | None = "", team: bool = False, overlap: float = 0.0, lease_seconds: float = 120.0,
-    hosts: Sequence[str] = (), say: Callable[[str], object] = print,
+    again: float = 0.0, suggest_draws: bool = False, hosts: Sequence[str] = (), say: Callable[[str], object] = print,
 ) -> None:  # fmt: skip
     """Serve the labelling page of a campaign until the process is told to stop.
 
@@ -101,7 +101,7 @@ def serve(
         Open the page in a browser, if there is one on this machine.
     token
         What whoever comes in must know; "" to make one up, None for none, which only the machine itself is allowed.
-    team, overlap, lease_seconds
+    team, overlap, lease_seconds, again, suggest_draws
         As in `LabelService`.
     hosts
         Further names that the server goes by.
@@ -115,7 +115,9 @@ def serve(
         token = secrets.token_urlsafe(24)
     listener = _listen(host, port)
     port = listener.getsockname()[1]
-    service = LabelService(stored, lease_seconds=lease_seconds, overlap=overlap, team=team)
+    service = LabelService(
+        stored, lease_seconds=lease_seconds, overlap=overlap, team=team, again=again, suggest_draws=suggest_draws
+    )
     app = create_app(service, token=token, hosts=[*LOOPBACK, *hosts, *(() if is_local else _names(host))])
     shown = "localhost" if is_local else socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/" + ("" if token is None else f"?token={token}")

@@ -34,22 +34,30 @@ class _Submission:
 class LabelService:
     """A campaign that several people answer in; everything that happens is on disk when a call returns.
 
-    A question is kept for `lease_seconds` for whoever has it; the share `overlap` of them is put to a second person.
-    Without a `team` there is one person, called "me". `clock` tells the seconds that pass, `now` the time of day.
+    A question is kept for `lease_seconds` for whoever has it; the share `overlap` of them is put to a second person,
+    and the share `again` of draws to the same person once more. Draws are answered one by one and without a suggestion,
+    unless `suggest_draws`. Without a `team` there is one person, called "me". `clock` tells the seconds that pass,
+    `now` the time of day.
     """
 
     def __init__(
         self, stored: StoredCampaign, *, lease_seconds: float = 120.0, overlap: float = 0.0, team: bool = False,
-        clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time,
+        again: float = 0.0, suggest_draws: bool = False, clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         self.stored, self.team, self.lease_seconds = stored, team, lease_seconds
+        self.suggest_draws = suggest_draws
         self.lock = threading.RLock()
         self.view = RowView(stored)
         self.pictures = Pictures(stored.records, self.view.images)
-        self.monitor = Monitor(stored, self.view, self.lock, team=team, clock=clock, now=now)
+        self.monitor = Monitor(
+            stored, self.view, self.lock, team=team, suggest_draws=suggest_draws, clock=clock, now=now
+        )
         self._campaign, self._book = stored.campaign, stored.campaign.book
-        overlap = overlap if team else 0.0
-        self._assignments = Assignments(self._campaign, overlap=overlap, seconds=lease_seconds, clock=clock)
+        self._assignments = Assignments(
+            self._campaign, overlap=overlap if team else 0.0, again=again, by_name=team, blind_draws=not suggest_draws,
+            seconds=lease_seconds, clock=clock,
+        )  # fmt: skip
         self._submitted: deque[_Submission] = deque()
         self._unprepared: CampaignStatus | None = None  # while the first questions are chosen
         self._listeners: list[Callable[[], object]] = []
@@ -58,9 +66,10 @@ class LabelService:
     def lease(self, by: str, n: int, *, tab: str = "", was: str = "", grid: bool = False) -> list[QuestionOut]:
         """Return up to n questions for somebody: first those that they have already; nobody else gets them for a while.
 
-        With `grid`, the same label is suggested for all. There may be none for now, while a revision is made. Each tab
-        of a person has its own, and one that was loaded anew goes on with those that it had under the name `was`. Where
-        there would be none, what the same person has in tabs that are out of sight is free again.
+        With `grid`, the same label is suggested for all, or they are draws, to be answered one by one. There may be
+        none for now, while a revision is made. Each tab of a person has its own, and one that was loaded anew goes on
+        with those that it had under the name `was`. Where there would be none, what the same person has in tabs that
+        are out of sight is free again.
         """
         if self._unprepared is not None:
             return []
@@ -71,7 +80,7 @@ class LabelService:
             chosen = self._choose(by, tab, n, labels, grid)
             if not chosen and self._assignments.release_unseen(by, tab, self._in_sight):
                 chosen = self._choose(by, tab, n, labels, grid)
-        return [self._show(question, labels, second) for question, second in chosen]
+        return [self._show(choice, labels) for choice in chosen]
 
     @contextmanager
     def in_sight(self, tab: str) -> Iterator[None]:
@@ -104,7 +113,7 @@ class LabelService:
         with self.lock:
             self._assignments.release(questions, by, tab)
 
-    def undo(self, by: str, *, tab: str = "") -> tuple[UndoStep, QuestionOut | None]:
+    def undo(self, by: str, *, tab: str = "", grid: bool = False) -> tuple[UndoStep, QuestionOut | None]:
         """Take back what somebody did last; return what that was, and the question, which is theirs again."""
         with self.lock:
             who: str | None = by
@@ -116,15 +125,12 @@ class LabelService:
                 who = None  # answers of the same person, in the terminal
                 undone = undo_step(self._book, who)
             self._campaign.undo(by=who)
-            question, second = None, undone.kind == "opinion"
-            if undone.kind in ("answer", "skip", "opinion") and undone.question is not None:
-                question = self._campaign.question(undone.question)
-                self._assignments.heard.append(question.id)
-                self._assignments.catch_up()
-                self._assignments.lease(question.id, by, tab, second=second)
+            choice = None
+            if undone.question is not None:
+                choice = self._assignments.give_back(undone.question, undone.kind, by, tab, grid=grid)
             labels = self.monitor.labels
         self._changed()
-        return undone, None if question is None else self._show(question, labels, second)
+        return undone, None if choice is None else self._show(choice, labels)
 
     def relabel(self, by: str, row: int, label: Label) -> CampaignStatus:
         """Say what a row is; this and what else changes something returns the status after it."""
@@ -203,7 +209,7 @@ class LabelService:
 
     def _choose(self, by: str, tab: str, n: int, labels: Labels | None, grid: bool) -> list[Choice]:
         if grid:
-            return self._assignments.choose_alike(by, tab, n, labels)
+            return self._assignments.choose_for_grid(by, tab, n, labels)
         return self._assignments.choose(by, tab, n)
 
     def _changed(self) -> CampaignStatus:
@@ -256,7 +262,9 @@ class LabelService:
             return
         for submission, answer, question, before in taken:
             submission.accepted.append(question.id)
-            if answer.label is None and not answer.wrong:
+            if answer.again:
+                self.monitor.answered(question, submission.by, first=False)
+            elif answer.label is None and not answer.wrong:
                 self.monitor.skipped(submission.by)
             elif submission.by not in before:
                 self.monitor.answered(question, submission.by, first=not before)
@@ -270,7 +278,11 @@ class LabelService:
         campaign = self._campaign
         question = campaign.question(answer.question)
         before = tuple(self._book.said[question.id]) if question.row in self._book.answered else ()
-        if answer.wrong:
+        if answer.again:
+            if self.team and before and before[0] not in (by, None):
+                raise QuestionError(f"question {question.id} was answered by {before[0]}: nobody else is asked again")
+            campaign.tell_again(question.id, None if answer.label is None else self._typed(answer.label), by=by)
+        elif answer.wrong:
             self._reject(by, answer, before)
         elif answer.label is None:
             if not (answer.second or before):
@@ -279,7 +291,8 @@ class LabelService:
                     raise QuestionError(f"question {question.id} is with {holder} now: there is no need to skip it")
                 campaign.skip(question.id, by=by)
         elif not before or before[0] in (by, None) or not self.team:
-            campaign.tell(question.id, self._typed(answer.label), by=by)  # the same again, or an error, if answered
+            # The same again, or an error, if it is answered.
+            campaign.tell(question.id, self._typed(answer.label), by=by, suggested=answer.suggested)
         else:
             campaign.opine(question.id, self._typed(answer.label), by=by)
         return question, before
@@ -293,7 +306,7 @@ class LabelService:
         if before:
             who = before[0] or "somebody"
             raise QuestionError(f"question {answer.question} is answered by {who}: say what is right")
-        self._campaign.reject(answer.question, by=by)
+        self._campaign.reject(answer.question, by=by, suggested=answer.suggested)
 
     def _typed(self, label: Label) -> Label:
         """Return a label that was typed as one of the type that the others have."""
@@ -301,12 +314,15 @@ class LabelService:
             return label
         return label_from_text(label, self._campaign.classes)
 
-    def _show(self, question: Question, labels: Labels | None, second: bool) -> QuestionOut:
+    def _show(self, choice: Choice, labels: Labels | None) -> QuestionOut:
+        question, second, again, grid = choice
         suggested, probability = None, None
-        if self.stored.settings.prediction is not None:
+        if self.stored.settings.prediction is not None and not again:
             with self.lock:
                 suggested = audited_label(self._campaign, question.row)
-        elif labels is not None and not second:  # an opinion that knows the answer is none
+        elif labels is not None and (grid or (self.suggest_draws and not (second or again))):
             suggested, probability = labels.label(question.row), labels.probability(question.row)
-        shown = asdict(self.view.show(question.row))
-        return QuestionOut(**shown, id=question.id, suggested=suggested, probability=probability, second=second)
+        return QuestionOut(
+            **asdict(self.view.show(question.row)), id=question.id, suggested=suggested, probability=probability,
+            second=second, again=again, grid=grid,
+        )  # fmt: skip

@@ -63,7 +63,8 @@ class Server:
             self.port = free.getsockname()[1]
         self.url = f"http://localhost:{self.port}/"
         self._arguments = arguments | {"port": self.port}
-        self._log = Path(f"{arguments['folder']}.log")
+        self.folder = Path(str(arguments["folder"]))
+        self._log = Path(f"{self.folder}.log")
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -190,6 +191,18 @@ class Visitor:
         row = self.row
         self.press(self.truth[row])
         return row
+
+    def to_grid(self) -> list[int]:
+        """Switch to the grid, and answer what is drawn at random until there is one; return the rows answered."""
+        self.page.keyboard.press("g")
+        answered: list[int] = []
+        while True:
+            self.wait("() => document.querySelector('.tile, .singly:not([hidden])')")
+            if self.page.locator(".tile").count():
+                return answered
+            answered.append(self.row)
+            self.page.keyboard.press(self.truth[answered[-1]])
+            self.wait("(t) => document.querySelector('h1').textContent !== t", f"Row {answered[-1]}")
 
     def settle(self) -> None:
         """Wait until the server has everything."""

@@ -168,7 +168,7 @@ class _Ahead:
 
 
 def _slope(situation: Situation) -> float:
-    """How fast the error falls with the training answers: the usual, bent by what the draws say of the last revisions."""
+    """How fast the error falls with the training answers: the usual, bent by what draws say of the last revisions."""
     x, y = np.log(situation.sizes), np.log(np.maximum(situation.errors, 1e-4))
     x, y = x - x.mean(), y - y.mean()
     return float(np.clip((-(x @ y) + _DOUBT * _USUAL_SLOPE) / (x @ x + _DOUBT), 0.15, 1.2))

@@ -4,11 +4,16 @@ import { fill, h, icon, keycap } from "./dom.js";
 import { labelText } from "./format.js";
 import { Grid } from "./grid.js";
 import { online, state } from "./live.js";
+import { SKIPPING } from "./keys.js";
 import { keep, recall } from "./memory.js";
 import { Palette } from "./palette.js";
 import { WRONG, addClass, session, switchGrid, undo } from "./session.js";
 import { Single } from "./single.js";
 import { inPlaceOfRows, stopped } from "./outcome.js";
+
+const ONE_BY_ONE =
+  "Some rows are drawn at random to measure the labels; these are answered one by one, without a suggestion.";
+const JUDGED = "The rows of an audit are drawn at random to measure the labels; these are judged one by one.";
 
 let frame = null;
 
@@ -32,10 +37,12 @@ class Answering {
     this.last = h("p.last");
     this.tools = h("div.tools-row");
     this.outcome = h("div.outcome");
+    this.singly = h("p.singly", { hidden: true });
     this.node = h(
       "div.answering",
       h("div.answer-head", this.title, this.#switches()),
       this.outcome,
+      this.singly,
       this.place,
       h("div.answer-foot", this.palette.node, h("div.under", this.tools, this.last)),
     );
@@ -49,8 +56,11 @@ class Answering {
     return this.mode.ready && !stopped();
   }
 
+  /** Grids are for rows to learn from. Whoever likes them gets draws one by one, until there are rows for a grid. */
   get mode() {
-    return session.grid ? this.grid : this.single;
+    const [first] = session.feed.items;
+    if (first) this.alone = !first.grid;
+    return session.grid && !this.alone ? this.grid : this.single;
   }
 
   mount(root) {
@@ -66,6 +76,7 @@ class Answering {
   draw() {
     if (!this.node.isConnected) return;
     this.palette.draw();
+    this.#show(this.mode);
     const ready = this.ready;
     if (ready) this.mode.draw();
     this.title.textContent = ready ? this.mode.title : state.value.stop_reason ? "" : "One moment";
@@ -73,6 +84,9 @@ class Answering {
     this.node.classList.toggle("idle", !ready);
     this.node.dataset.ahead = session.feed.items.length;
     this.place.hidden = !ready;
+    this.blindLabel.hidden = !this.#suggesting;
+    this.singly.hidden = !(ready && session.grid && this.mode === this.single);
+    this.singly.textContent = state.value.audit ? JUDGED : ONE_BY_ONE;
     inPlaceOfRows(this.outcome, { ready, more: this.mode.ready, empty: session.feed.empty });
     this.#drawTools();
   }
@@ -111,11 +125,12 @@ class Answering {
   async #add() {
     const label = await addClass();
     this.palette.draw();
-    if (label !== null && !session.grid && this.ready) this.mode.choose(label, { timeStamp: performance.now() });
+    if (label !== null && this.mode === this.single && this.ready) this.mode.choose(label, { timeStamp: performance.now() });
   }
 
   async #switch(grid) {
     this.mode.forget();
+    this.alone = false; // until it is known what comes
     const done = switchGrid(grid);
     this.#loadBlind();
     this.#place();
@@ -123,12 +138,19 @@ class Answering {
     this.draw();
   }
 
+  /** Put a way of answering on the page, if it is not there. */
+  #show(mode) {
+    if (this.place.firstChild === mode.node) return;
+    mode.forget();
+    fill(this.place, mode.node);
+    this.node.dataset.mode = mode === this.grid ? "grid" : "single";
+    this.palette.mark(null);
+  }
+
   #place() {
-    fill(this.place, this.mode.node);
-    this.node.dataset.mode = session.grid ? "grid" : "single";
+    this.place.replaceChildren();
     this.oneButton.setAttribute("aria-pressed", String(!session.grid));
     this.gridButton.setAttribute("aria-pressed", String(session.grid));
-    this.palette.mark(null);
     this.draw();
   }
 
@@ -138,11 +160,17 @@ class Answering {
     this.blindBox.checked = !session.blind;
   }
 
+  /** Single rows come without a suggestion, so that nothing tells what they are asked for; but see --suggest-draws. */
+  get #suggesting() {
+    return this.mode === this.grid || Boolean(state.value.audit) || state.value.suggest_draws;
+  }
+
   get #way() {
     return session.grid ? "grid" : state.value.audit ? "audit" : "single";
   }
 
   #setBlind(blind) {
+    if (!this.#suggesting) return;
     session.blind = blind;
     this.blindBox.checked = !blind;
     keep(`blind.${this.#way}`, blind);
@@ -164,9 +192,11 @@ class Answering {
       "Grid",
     );
     this.blindBox = h("input", { type: "checkbox", onchange: () => this.#setBlind(!this.blindBox.checked) });
+    const shows = state.value.audit ? "to be judged" : "suggested";
+    this.blindLabel = h("label.check", this.blindBox, h("span", h("span.wordy", "Show what is "), shows));
     return h(
       "div.switches",
-      h("label.check", this.blindBox, h("span", h("span.wordy", "Show what is "), state.value.audit ? "to be judged" : "suggested")),
+      this.blindLabel,
       h("div.segments", { role: "group", "aria-label": "Way of answering" }, this.oneButton, this.gridButton),
     );
   }
@@ -178,11 +208,12 @@ class Answering {
 
   #drawTools(anyway = false) {
     if (anyway || !this.tools.firstChild) {
-      const tool = (action, sign, text) =>
+      const tool = (action, sign, text, title = null) =>
         h(
           "button.tool",
           {
             type: "button",
+            title,
             dataset: { action },
             onclick: (event) => this.#act(action, event),
           },
@@ -192,7 +223,7 @@ class Answering {
         );
       fill(
         this.tools,
-        tool("skip", "skip", "Skip"),
+        tool("skip", "skip", "Skip", SKIPPING),
         tool("undo", "undo", "Undo"),
         tool("flag", "flag", "Flag"),
         tool("add", "plus", "New class"),

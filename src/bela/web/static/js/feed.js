@@ -7,6 +7,11 @@ const MOST = 100; // rows that the server gives at once
 const RETRY = 700;
 const IDLE = 10 * 60 * 1000; // rows of somebody who has left go back to the others
 
+/** What tells a question at hand from the others: one that is asked once more is another than it was the first time. */
+export function keyOf({ id, again }) {
+  return again ? `${id} again` : `${id}`;
+}
+
 /** Load the pictures of a row, so that it can be shown without waiting. */
 export function loadPictures(question) {
   question.pictures ??= new Map(
@@ -58,17 +63,17 @@ export class Feed {
 
   /** Take rows off: they are answered, and not asked again. */
   finish(questions) {
-    const ids = new Set(questions.map(({ id }) => id));
-    ids.forEach((id) => this.#done.add(id));
-    this.#drop(ids);
+    const keys = new Set(questions.map(keyOf));
+    keys.forEach((key) => this.#done.add(key));
+    this.#drop(keys);
   }
 
   /** Put rows at the front, as after an undo. */
   putBack(questions) {
-    const ids = new Set(questions.map(({ id }) => id));
-    ids.forEach((id) => this.#done.delete(id));
+    const keys = new Set(questions.map(keyOf));
+    keys.forEach((key) => this.#done.delete(key));
     questions.forEach(loadPictures);
-    this.#items = [...questions, ...this.#items.filter(({ id }) => !ids.has(id))];
+    this.#items = [...questions, ...this.#items.filter((question) => !keys.has(keyOf(question)))];
     this.changed();
   }
 
@@ -116,29 +121,28 @@ export class Feed {
     clearTimeout(this.#timer);
     // A grid is chosen to go with what somebody has already: first the rows just confirmed have to be off the table.
     if (this.grid) await this.outbox.settle();
-    const before = new Set(this.ids);
+    const before = new Set(this.#items.map(keyOf));
     // The server counts what is on its way among what this tab holds already.
     const n = Math.min(MOST, this.ahead() + 1 + this.outbox.length);
     const { grid, by, tabs } = this;
     const { questions, lease_seconds: seconds } = await post("/api/lease", { by, tab: tabs.id, was: tabs.was, n, grid });
     tabs.was = "";
     if (grid !== this.grid) return;
-    const fresh = questions.filter(
-      ({ id }) => !before.has(id) && !this.#done.has(id) && !this.ids.includes(id),
-    );
+    const here = new Set([...before, ...this.#done, ...this.#items.map(keyOf)]);
+    const fresh = questions.filter((question) => !here.has(keyOf(question)));
     fresh.forEach(loadPictures);
     // A row that was not given again is somebody else's by now; the first is on the screen and may stay.
-    const given = new Set(questions.map(({ id }) => id));
-    const lost = questions.length < n ? (id) => before.has(id) && !given.has(id) : () => false;
-    this.#items = [...this.#items.filter(({ id }, at) => at === 0 || !lost(id)), ...fresh];
+    const given = new Set(questions.map(keyOf));
+    const lost = questions.length < n ? (key) => before.has(key) && !given.has(key) : () => false;
+    this.#items = [...this.#items.filter((question, at) => at === 0 || !lost(keyOf(question))), ...fresh];
     this.empty = this.#items.length === 0;
     this.#renewEvery(seconds / 3);
     this.changed();
     if (this.empty) this.#later();
   }
 
-  #drop(ids) {
-    this.#items = this.#items.filter(({ id }) => !ids.has(id));
+  #drop(keys) {
+    this.#items = this.#items.filter((question) => !keys.has(keyOf(question)));
     this.fill();
     this.changed();
   }

@@ -63,7 +63,7 @@ export class Grid {
   }
 
   #begin() {
-    const items = session.feed.items;
+    const items = session.feed.items.filter(({ grid }) => grid);
     const key = items.length ? labelKey(items[0].suggested) : "";
     this.#group = items.filter(({ suggested }) => labelKey(suggested) === key).slice(0, gridSize());
     // Marks of rows that are still here, and of rows that an undo brought back, stay.
@@ -72,6 +72,7 @@ export class Grid {
     this.#tiles = this.#group.map((question, at) => this.#tile(question, at));
     fill(this.tiles, this.#tiles);
     this.#group.forEach((_, at) => this.#drawTile(at));
+    if (this.suggested !== null) this.#group.forEach((question) => (question.seen = true));
     if (!this.#group.length) return;
     shown();
     this.#measure();

@@ -3,11 +3,15 @@
 import { labelKey, labelText } from "./format.js";
 import { keep, recall } from "./memory.js";
 
+/** What a skip means for the certificate. */
+export const SKIPPING =
+  "A row that was drawn at random counts as wrong if it is skipped. Where rows cannot be told, let that be a class.";
+
 /** Everything a key can do besides giving a class. `fixed` keys work whatever else is chosen; some are for audits. */
 const ACTIONS = [
   { name: "right", text: "The label is right", key: "y", fixed: ["Enter"], audit: true },
   { name: "wrong", text: "The label is wrong", key: "n", audit: true },
-  { name: "skip", text: "Skip this row", key: " " },
+  { name: "skip", text: "Skip this row", key: " ", help: SKIPPING },
   { name: "undo", text: "Undo", key: "Backspace", fixed: ["Ctrl+Z"] },
   { name: "flag", text: "Flag this row with a comment", key: "f" },
   { name: "grid", text: "Switch between one row and the grid", key: "g" },

@@ -48,7 +48,7 @@ function draw(body) {
         h("h3", "Everything else"),
         h(
           "ul.plain.key-list",
-          keys.actions.map(({ name, text, fixed }) => line(body, { action: name }, keys.ofAction(name), text, fixed)),
+          keys.actions.map((one) => line(body, { action: one.name }, keys.ofAction(one.name), one.text, one)),
           FIXED.map((row) =>
             h(
               "li",
@@ -69,7 +69,7 @@ function draw(body) {
   );
 }
 
-function line(body, what, key, text, fixed = []) {
+function line(body, what, key, text, { fixed = [], help = "" } = {}) {
   const button = h(
     "button.key",
     {
@@ -86,7 +86,7 @@ function line(body, what, key, text, fixed = []) {
       button,
       fixed.map((one) => h("kbd", one)),
     ),
-    h("span", { dir: "auto" }, text),
+    h("span", { dir: "auto" }, text, help ? h("small.help", help) : null),
   );
 }
 

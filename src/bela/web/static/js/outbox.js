@@ -35,9 +35,9 @@ export class Outbox {
     return this.#entries.length;
   }
 
-  /** Whether the answer to a question is on its way. */
-  has(question) {
-    return this.#entries.some((entry) => entry.question === question);
+  /** Whether the answer to the same question is on its way. */
+  has({ question, again = false }) {
+    return this.#entries.some((entry) => entry.question === question && Boolean(entry.again) === again);
   }
 
   /** Take over what tabs that are gone have left behind. */
@@ -46,13 +46,13 @@ export class Outbox {
     const left = names(this.prefix).filter((name) => !living.has(name));
     const found = left.flatMap((name) => recall(name, [])).sort((a, b) => a.at - b.at);
     if (!found.length) return;
-    this.#entries.push(...found.filter((entry) => !this.has(entry.question)));
+    this.#entries.push(...found.filter((entry) => !this.has(entry)));
     this.#save();
     left.forEach(forget);
     this.#pump();
   }
 
-  /** Put answers on their way: `{by, question, row, label, second, wrong}`, label null to skip. */
+  /** Put answers on their way: `{by, question, row, label, second, again, wrong, suggested}`, label null to skip. */
   add(entries) {
     this.#entries.push(...entries.map((entry) => ({ ...entry, at: Date.now() })));
     this.#save();
@@ -123,11 +123,13 @@ export class Outbox {
 
   async #send(batch) {
     for (const entry of batch) entry.tried = true;
-    const answers = batch.map(({ question, label, second, wrong }) => ({
+    const answers = batch.map(({ question, label, second, again, wrong, suggested }) => ({
       question,
       label,
       ...(second ? { second } : {}),
+      ...(again ? { again } : {}),
       ...(wrong ? { wrong } : {}),
+      ...(suggested ? { suggested } : {}),
     }));
     const { refused, state } = await post("/api/answers", { by: batch[0].by, answers });
     this.#drop(batch.length);
@@ -141,8 +143,10 @@ export class Outbox {
   }
 
   /** The first answer had arrived although it was taken back here: let the second one stand. */
-  async #mend({ by, question, row, label }) {
-    if (!this.#doubtful.delete(question) || label === null) return false;
+  async #mend({ by, question, row, label, again }) {
+    if (!this.#doubtful.delete(question)) return false;
+    if (again) return true; // nothing rests on it
+    if (label === null) return false;
     try {
       takeIn(await post("/api/relabel", { by, row, label }));
       return true;

@@ -3,7 +3,7 @@
 import { post } from "./api.js";
 import { announce } from "./dom.js";
 import { count, labelText, median } from "./format.js";
-import { Feed } from "./feed.js";
+import { Feed, keyOf } from "./feed.js";
 import { Keys } from "./keys.js";
 import { Watched, state, takeIn } from "./live.js";
 import { keep, recall } from "./memory.js";
@@ -71,9 +71,9 @@ export function answer(pairs) {
   closeOffer();
   for (const [question] of pairs) remember(question);
   session.outbox.add(
-    pairs.map(([{ id, row, second }, said]) => {
+    pairs.map(([{ id, row, second, again, seen = false }, said]) => {
       const wrong = said === WRONG;
-      return { by: session.by, question: id, row, label: wrong ? null : said, second, wrong };
+      return { by: session.by, question: id, row, label: wrong ? null : said, second, again, wrong, suggested: seen };
     }),
   );
   steps.push(pairs.length);
@@ -84,7 +84,7 @@ export function answer(pairs) {
 }
 
 function remember(question) {
-  recent.set(question.id, question);
+  recent.set(keyOf(question), question);
   if (recent.size > 400) recent.delete(recent.keys().next().value);
 }
 
@@ -113,13 +113,18 @@ export async function undo() {
     while (n-- > 0) {
       const entry = session.outbox.takeBack();
       if (entry) {
-        if (recent.has(entry.question)) back.unshift(recent.get(entry.question));
+        const question = recent.get(keyOf({ id: entry.question, again: entry.again }));
+        if (question) back.unshift(question);
         continue;
       }
       await session.outbox.settle();
-      const { undone, question, state: news } = await post("/api/undo", { by: session.by, tab: session.feed.tabs.id });
+      const { undone, question, state: news } = await post("/api/undo", {
+        by: session.by,
+        tab: session.feed.tabs.id,
+        grid: session.grid,
+      });
       takeIn(news);
-      if (question) back.unshift(recent.get(question.id) ?? question);
+      if (question) back.unshift(recent.get(keyOf(question)) ?? question);
       else other = undone;
     }
     steps.pop();

@@ -100,15 +100,17 @@ export class Single {
   }
 
   get #audited() {
-    return Boolean(this.#question && state.value.audit && !session.blind);
+    return Boolean(this.#question && state.value.audit && !session.blind && !this.#question.again);
   }
 
   takeBack() {
     return false;
   }
 
-  #drawSuggested({ suggested, probability, second }) {
+  #drawSuggested(question) {
+    const { suggested, probability, second } = question;
     const visible = !session.blind && suggested !== null && suggested !== undefined;
+    if (visible) question.seen = true; // also if it is hidden again: whoever answers has seen it
     this.palette.mark(visible ? suggested : null);
     if (state.value.audit) {
       this.#drawAudited(suggested, second, visible);

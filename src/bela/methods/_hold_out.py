@@ -9,7 +9,7 @@ from bela.protocols import Setup
 from bela.records import UNKNOWN, BoolArray, IntArray
 
 
-class Look:
+class HoldOut:
     """Labels of all rows, and a sample by which to judge them.
 
     The `sample` is uniform among the rows `inside`, and drawn after the labels were made; its bound fails with
@@ -62,7 +62,7 @@ class LookingMethod(DecidingMethod):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._looks: list[Look] = []
+        self._looks: list[HoldOut] = []
 
     def follow(self, book: Book, change: Change) -> None:
         """Advance looks and memo by what has just happened."""
