@@ -5,11 +5,18 @@ The full version is `python benchmarks/coverage.py`.
 
 from __future__ import annotations
 
+import math
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
+import numpy as np
 import pytest
+
+from bela import Campaign
+from bela.methods import METHODS
+from bela.methods.bela import Bela
 
 RUNS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("whole_runs.py"))))
 
@@ -21,6 +28,32 @@ def test_the_certificate_is_ever_above_the_truth_in_at_most_the_share_alpha_of_r
     assert not RUNS.refuted(sum(outcome.failed for outcome in outcomes), len(outcomes), alpha)
     # It is no feat to be never wrong if nothing is ever said.
     assert sum(outcome.lower > outcome.n_asked / outcome.n_rows + 0.05 for outcome in outcomes) > 0.6 * len(outcomes)
+
+
+def excess_of_wrong_draws(method: type[Bela]) -> float:
+    """How many more of the draws of the last looks are wrong than of the rows that they stand for, in deviations."""
+    more, variance = 0.0, 0.0
+    for seed in range(400, 406):
+        X, y = RUNS.more_of_both(np.random.default_rng(seed))
+        with patch.dict(METHODS._loaded, {"bela": method}):
+            campaign = Campaign(X, seed=seed, learner=RUNS.Surest(X, seed))
+        while campaign.n_asked < 0.83 * len(y):
+            for question in campaign.ask():
+                campaign.tell(question.id, int(y[question.row]))
+        certificates, epoch = campaign.method.certificates, campaign.method.epoch
+        look = certificates.bounds[-1].look
+        wrong = np.array(campaign.classes)[certificates.revisions[look.revision].codes] != y
+        drawn = [row for row in epoch.drawn[: look.n_draws] if look.population[row]]
+        n, population, share = len(drawn), int(look.population.sum()), float(wrong[look.population].mean())
+        more += wrong[drawn].sum() - n * share
+        variance += n * share * (1 - share) * (population - n) / (population - 1)
+    return more / math.sqrt(variance)
+
+
+def test_draws_are_a_fair_sample_only_if_training_does_not_pass_over_them():
+    """A drawn row that is picked joins training; where it is passed over, the draws have more easy rows than they may."""
+    assert abs(excess_of_wrong_draws(Bela)) < 3
+    assert excess_of_wrong_draws(RUNS.PassingOver) < -4
 
 
 @pytest.mark.parametrize("rule", RUNS.BROKEN)
