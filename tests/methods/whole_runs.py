@@ -395,7 +395,7 @@ BROKEN: dict[str, tuple[type[Bela], Design]] = {
         SkipsForgotten,
         Design(population=easy_and_hard, learner=Surest, skips=never_answered, until=0.5),
     ),
-    "only the last answer counts": (LastWord, Design(population=noisy, denies=True, until=0.5)),
+    "only the last answer counts": (LastWord, Design(population=useless, denies=True, until=0.5)),
 }
 """Rules broken on purpose, each in a design where it must show; with the design's own method it must not."""
 
