@@ -192,6 +192,7 @@ class Certificates:
         self.starts: dict[int, int] = {}  # where in the log the draws begin that bets on a revision count
         self.aims: dict[int, int | None] = {}  # errors to stay below, as the target was when each was adopted
         self.certified: int | None = None  # the last release: weighted draws are for its certificate
+        self._changed: set[int] = set()  # rows that were answered in more than one way
         self._replays: dict[int, Replay] = {}  # by revision; made when somebody asks
         self._unmerged: list[Revision] = []  # as they were made
 
@@ -270,7 +271,9 @@ class Certificates:
         Answers correct the rows that the revision has wrong. A row outside the population is right if it is known.
         """
         answered = np.array([*book.given, *book.answered], dtype=np.intp)
-        changed = [place for place, row in enumerate(answered.tolist()) if len(self.said.get(row, ())) > 1]
+        changed = (
+            [place for place, row in enumerate(answered.tolist()) if row in self._changed] if self._changed else []
+        )
         for bound in self.bounds:
             upper = self.errors_upper(bound, book)
             if upper is None:
@@ -292,6 +295,7 @@ class Certificates:
         new = change.code != UNKNOWN and change.code not in said
         if new:
             self.said[change.row] = [*said, change.code]
+            self._changed |= {change.row} if said else set()
         if change.was_declined or (new and said):
             self._forget()
 
