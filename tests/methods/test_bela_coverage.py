@@ -51,7 +51,7 @@ def excess_of_wrong_draws(method: type[Bela]) -> float:
 
 
 def test_draws_are_a_fair_sample_only_if_training_does_not_pass_over_them():
-    """A drawn row that is picked joins training; where it is passed over, the draws have more easy rows than they may."""
+    """A drawn row that is picked joins training; where it is passed over, too many easy rows are left to the draws."""
     assert abs(excess_of_wrong_draws(Bela)) < 3
     assert excess_of_wrong_draws(RUNS.PassingOver) < -4
 
