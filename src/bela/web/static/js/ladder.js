@@ -25,7 +25,7 @@ function steps(rungs, target, open) {
     const shares = `${percentShort(rungs[0].share)} to ${percentShort(rungs.at(-1).share)}`;
     return [title, h("ul", h("li", h("span", shares), h("span.way.closed", TOO_EARLY)))];
   }
-  const hint = open && rungs.some(({ forecast }) => forecast) ? "Click a share to make it the target." : null;
+  const hint = open && rungs.some(({ forecast }) => forecast) ? "Choose a share to make it the target." : null;
   return [
     title,
     h(
