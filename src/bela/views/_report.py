@@ -108,7 +108,7 @@ class CampaignFacts:
 
 
 def result_of(stored: StoredCampaign) -> tuple[Result, Callable[..., dict[str, Json]]]:
-    """Return the labels of this moment, and what describes them, or those of them that were kept, which takes longer."""
+    """Return the labels of this moment, and what describes them, or those that were kept, which takes longer."""
     result, book = stored.campaign.result(), stored.campaign.book
     at: dict[str, Json] = {"events": stored.journal.n_events, "digest": stored.journal.digest}
     describe = partial(

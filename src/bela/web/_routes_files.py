@@ -61,8 +61,9 @@ def post_export(body: ExportIn, service: Service) -> ExportOut:
         ending = next(iter(EXPORTS[body.format].endings), f".{body.format}")
         kept = "" if body.sure is None else f"-sure-{100 * body.sure:g}"
         to = export(
-            stored.records, result, folder / f"{_stem(stored)}-labelled{kept}{ending}", format=body.format, ids=stored.ids(),
-            given=stored.given, label_column=stored.settings.label_column, certificate=describe(result), overwrite=True,
+            stored.records, result, folder / f"{_stem(stored)}-labelled{kept}{ending}", format=body.format,
+            ids=stored.ids(), given=stored.given, label_column=stored.settings.label_column,
+            certificate=describe(result), overwrite=True,
         )  # fmt: skip
         name = _packed(to).name if to.is_dir() else to.name
     return ExportOut(name=name, url=f"/api/exports/{quote(name)}")

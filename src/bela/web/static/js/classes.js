@@ -12,7 +12,7 @@ import { addClass, changeClasses, labels } from "./session.js";
 import { shareBar, table } from "./table.js";
 
 export function mountClasses(root) {
-  const list = h("div");
+  const list = h("div.class-list");
   const heat = h("div.heat", {
     role: "img",
     "aria-label": "Map of confusions; the list beside it names the most common.",
