@@ -28,7 +28,12 @@ function boundText({ label }, lower) {
   return shown;
 }
 
-/** The card of sure rows, and what this and the column of classes are worth; `anew` works it out once more. */
+/** What that column is worth, to stand under the table. */
+export function boundWorth(parts) {
+  return parts?.classes.length ? h("p.help", unbroken(parts.by_class_worth)) : null;
+}
+
+/** The card of sure rows, and what it is worth; `anew` works it out once more. */
 export function sureCard({ answers, parts }, anew) {
   if (!parts) return null;
   const some = parts.sure.filter(({ n_inferred: n }) => n > 0);
@@ -46,8 +51,7 @@ export function sureCard({ answers, parts }, anew) {
     some.length
       ? h("ul", some.map(sureLine))
       : h("p.none", "No rows are sure yet beyond those that were answered: it takes more draws."),
-    h("p.help", unbroken(`By class: ${parts.by_class_worth}`)),
-    h("p.help", unbroken(`Sure rows: ${parts.sure_worth}`)),
+    h("p.help", unbroken(parts.sure_worth)),
   );
 }
 

@@ -1,7 +1,7 @@
 /** The page of classes: how many answers and labels each has, which are taken for another, which are rare. */
 
 import { get } from "./api.js";
-import { boundColumn, sureCard } from "./certain.js";
+import { boundColumn, boundWorth, sureCard } from "./certain.js";
 import { confusionList, drawHeat, sum } from "./confusions.js";
 import { fill, h, icon } from "./dom.js";
 import { count, labelKey, labelText } from "./format.js";
@@ -99,7 +99,7 @@ export function mountClasses(root) {
     drawList();
     redraw();
   }
-  const drawList = () => found && fill(list, classTable(found.classes, parts, load));
+  const drawList = () => found && fill(list, classTable(found.classes, parts, load), boundWorth(parts));
   // Seldom, as it takes a while: when the page is opened, when there are other classes, and when somebody asks.
   async function certify() {
     const mine = ++asked;
