@@ -51,7 +51,7 @@ export function sureCard({ answers, parts }, anew) {
     some.length
       ? h("ul", some.map(sureLine))
       : h("p.none", "No rows are sure yet beyond those that were answered: it takes more draws."),
-    h("p.help", unbroken(parts.sure_worth)),
+    some.length ? h("p.help", unbroken(parts.sure_worth)) : null,
   );
 }
 
