@@ -29,6 +29,18 @@ def test_a_rung_becomes_the_target(visit, aimless):
     assert "the target" in ada.page.locator(f".ladder li:has([data-share='{share}'])").text_content()
 
 
+def test_whoever_has_reached_the_target_can_go_on_to_a_higher_one(visit, aimless):
+    """The page says that it is reached; a further rung brings the next row."""
+    lower = aimless.get("state")["lower"]
+    ada = visit(aimless.url)
+    aim = {"target": round(lower / 2, 3), "budget": None}
+    assert ada.page.request.post(f"{aimless.url}api/aim", data=aim).ok
+    ada.wait("() => document.querySelector('.reached')")
+    ada.page.locator(".ladder button").last.click()
+    ada.wait("() => !document.querySelector('.reached') && document.querySelector('.stage .record')")
+    assert ada.row >= 0
+
+
 def test_classes_say_what_is_certain_of_them(visit, aimless):
     """By class, in sure rows, and what that is worth."""
     found = aimless.get("parts")["parts"]
