@@ -5,7 +5,7 @@ Nothing here knows of a web server: the page sends these values as they are, the
 
 from bela.views._labels import ChartPoint, ClassOverview, JsonLabel, Labels, LeafView, chart_point
 from bela.views._notes import Notes, guidelines_html, read_guidelines, write_guidelines
-from bela.views._parts import ClassPart, PartsView, SureRows, parts_of
+from bela.views._parts import ClassPart, PartsNow, PartsView, SureRows, parts_of
 from bela.views._people import Agreement, Disagreement, Person, agreement_of, differing, disagreements
 from bela.views._pictures import Pictures
 from bela.views._report import AskedRow, CampaignFacts, ClassFacts, Example, Reporter, result_of
@@ -15,7 +15,7 @@ from bela.views._status import AuditStatus, CampaignStatus, Monitor, audit_statu
 __all__ = [
     "Agreement", "AskedRow", "AuditStatus", "CampaignFacts", "CampaignStatus", "ChartPoint", "ClassFacts",
     "ClassOverview", "ClassPart", "Disagreement", "Example", "JsonLabel", "LabelledRow", "Labels", "LeafView",
-    "Monitor", "Notes", "PartsView", "Person", "Pictures", "Reporter", "RowView", "ShownRow", "SureRows",
+    "Monitor", "Notes", "PartsNow", "PartsView", "Person", "Pictures", "Reporter", "RowView", "ShownRow", "SureRows",
     "agreement_of", "audit_status", "chart_point", "differing", "disagreements", "guidelines_html", "parts_of",
     "read_guidelines", "result_of", "write_guidelines",
 ]  # fmt: skip

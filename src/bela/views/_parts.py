@@ -39,6 +39,21 @@ class PartsView:
     sure_worth: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartsNow:
+    """What is certified of parts of the rows after so many answers; None before the first, or where nobody says."""
+
+    answers: int
+    parts: PartsView | None
+
+
+def parts_now(result: Result | None) -> PartsNow:
+    """Return what is certified of parts of the rows, if there are labels."""
+    if result is None:
+        return PartsNow(answers=0, parts=None)
+    return PartsNow(answers=result.n_asked, parts=parts_of(result))
+
+
 def parts_of(result: Result) -> PartsView | None:
     """Return what is certified by class, and which rows are sure; None where the method does not say."""
     parts = result.parts

@@ -107,15 +107,15 @@ class CampaignFacts:
     mistakes: Sequence[tuple[str, Label, Label | None]] = ()  # in an audit: row, its label, the right one if known
 
 
-def result_of(stored: StoredCampaign) -> tuple[Result, Callable[[], dict[str, Json]]]:
-    """Return the labels of this moment, and what describes them and their certificate, which takes longer."""
+def result_of(stored: StoredCampaign) -> tuple[Result, Callable[..., dict[str, Json]]]:
+    """Return the labels of this moment, and what describes them, or those that were kept, which takes longer."""
     result, book = stored.campaign.result(), stored.campaign.book
     at: dict[str, Json] = {"events": stored.journal.n_events, "digest": stored.journal.digest}
     describe = partial(
-        certificate_document, result, stored.records, target=book.target, given=stored.given, n_skipped=book.n_skipped,
+        certificate_document, records=stored.records, target=book.target, given=stored.given, n_skipped=book.n_skipped,
         n_suggested=dict(book.n_suggested), again=again(book),
     )  # fmt: skip
-    return result, lambda: {**describe(), "journal": at}
+    return result, lambda kept=result: {**describe(kept), "journal": at}
 
 
 class Reporter:

@@ -21,6 +21,7 @@ from bela.views._labels import (
     class_overview,
 )
 from bela.views._notes import Notes
+from bela.views._parts import PartsNow, parts_now
 from bela.views._people import People, Person
 from bela.views._rows import LONGEST_ALONE, LabelledRow, RowView, ShownRow
 
@@ -226,6 +227,11 @@ class Monitor:
         """Return how the classes fare."""
         with self._lock:
             return class_overview(self._campaign.book, self.labels, self.notes.predicted)
+
+    def parts(self) -> PartsNow:
+        """Return what is certified by class and which rows are sure, of the labels that people are shown."""
+        labels = self._present()
+        return parts_now(None if labels is None else labels.result)  # which takes a while: nobody waits for the lock
 
     def _labelled(self, shown: ShownRow, labels: Labels | None) -> LabelledRow:
         row = shown.row

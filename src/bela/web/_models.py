@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, S
 
 from bela.book import UndoStep
 from bela.exports import EXPORTS
+from bela.records import SURE_SHARES
 from bela.views import Agreement, CampaignStatus, JsonLabel, Person, ShownRow
 
 _INT64 = 2**63
@@ -24,6 +25,12 @@ def _check_format(name: str) -> str:
     if name not in EXPORTS.names:
         raise ValueError(f"there is no export format of that name: choose from {', '.join(EXPORTS.names)}")
     return name
+
+
+def _check_sure(share: float) -> float:
+    if share not in SURE_SHARES:
+        raise ValueError(f"rows can be sure to {', '.join(map(str, SURE_SHARES))}, and to no other share")
+    return share
 
 
 class _In(BaseModel):
@@ -115,9 +122,10 @@ class AimIn(_In):
 
 
 class ExportIn(_In):
-    """A format to export to."""
+    """A format to export to; with `sure`, only the labels of rows of which at least that share is right."""
 
     format: Annotated[StrictStr, StringConstraints(max_length=100), AfterValidator(_check_format)]
+    sure: Annotated[float, AfterValidator(_check_sure)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse, HTMLResponse
 
 from bela.campaign import StoredCampaign
 from bela.errors import ExportError, QuestionError
-from bela.exports import EXPORTS, export, loaded_formats
+from bela.exports import EXPORTS, export, keep_sure, loaded_formats
 from bela.reports import write_report
 from bela.views import Reporter, guidelines_html, read_guidelines, result_of, write_guidelines
 from bela.web._context import Service
@@ -51,15 +51,19 @@ def post_export(body: ExportIn, service: Service) -> ExportOut:
     with _ONE_AT_A_TIME:
         with service.lock:
             result, describe = result_of(stored)
+        if body.sure is not None:
+            result = keep_sure(result, body.sure)
         folder = stored.path / _FOLDER
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise ExportError(f"{folder} cannot be made: {error.strerror or error}") from None
         ending = next(iter(EXPORTS[body.format].endings), f".{body.format}")
+        kept = "" if body.sure is None else f"-sure-{100 * body.sure:g}"
         to = export(
-            stored.records, result, folder / f"{_stem(stored)}-labelled{ending}", format=body.format, ids=stored.ids(),
-            given=stored.given, label_column=stored.settings.label_column, certificate=describe(), overwrite=True,
+            stored.records, result, folder / f"{_stem(stored)}-labelled{kept}{ending}", format=body.format,
+            ids=stored.ids(), given=stored.given, label_column=stored.settings.label_column,
+            certificate=describe(result), overwrite=True,
         )  # fmt: skip
         name = _packed(to).name if to.is_dir() else to.name
     return ExportOut(name=name, url=f"/api/exports/{quote(name)}")

@@ -64,6 +64,12 @@ def get_classes(service: Service) -> views.ClassOverview:
     return service.monitor.classes()
 
 
+@router.get("/parts")
+def get_parts(service: Service) -> views.PartsNow:
+    """Return what is certified by class, and how many rows are sure; it may take a while, so ask for it seldom."""
+    return service.monitor.parts()
+
+
 @router.get("/people")
 def get_people(service: Service) -> PeopleOut:
     """Return who answers, and how far they agree."""

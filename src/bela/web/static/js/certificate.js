@@ -1,12 +1,21 @@
 /** The panel that is always in sight: what is certain, how far the target is, how long it still takes. */
 
-import { post } from "./api.js";
 import { drawHistory } from "./history.js";
 import { fill, h, icon } from "./dom.js";
 import { explain } from "./explain.js";
-import { count, duration, percent, percentBound, percentCeil, percentFloor, percentShort, plural } from "./format.js";
-import { state, takeIn } from "./live.js";
-import { complain } from "./notes.js";
+import {
+  count,
+  duration,
+  percent,
+  percentBound,
+  percentCeil,
+  percentFloor,
+  percentShort,
+  plural,
+  unbroken,
+} from "./format.js";
+import { drawLadder } from "./ladder.js";
+import { state } from "./live.js";
 import { pace } from "./session.js";
 
 let parts = null;
@@ -82,7 +91,7 @@ function draw(news) {
   const started = lower > 0;
   parts.number.textContent = started ? `≥ ${percentFloor(lower)}` : "Nothing yet";
   parts.title.textContent = `What is ${word}`;
-  parts.sentence.textContent = news.claim;
+  parts.sentence.textContent = unbroken(news.claim);
   parts.fill.style.width = `${lower * 100}%`;
   parts.expected.style.width = `${(expected ?? 0) * 100}%`;
   parts.mark.hidden = target === null;
@@ -100,12 +109,13 @@ function draw(news) {
   parts.busy.textContent = news.revising ? "Labelling all rows anew…" : "";
   parts.busy.classList.toggle("on", Boolean(news.revising));
   fill(parts.facts, facts(news));
-  fill(parts.ladder, ladder(news));
+  drawLadder(parts.ladder, news);
   drawHistory(parts.chart, news);
 }
 
 function facts(news) {
-  const { answers, training, bounds, skipped, given, forecast, expected, budget, audit, stop_reason: reason } = news;
+  const { answers, training, bounds, skipped, given, forecast, expected, target, budget, audit } = news;
+  const reason = news.stop_reason;
   const rows = [];
   if (expected !== null && expected !== undefined && answers) rows.push(["Right, as expected", percent(expected)]);
   rows.push(["Answers", count(answers), audit ? null : `${count(training)} chosen, ${count(bounds)} random`]);
@@ -118,7 +128,7 @@ function facts(news) {
       const each = `at ${seconds.toFixed(seconds < 10 ? 1 : 0)} s an answer`;
       rows.push(["Time left", duration(forecast.answers * seconds), each]);
     }
-  } else if (!audit) rows.push(["Still needed", "not known yet"]);
+  } else if (!audit && target !== null) rows.push(["Still needed", "not known yet"]);
   if (budget !== null && budget !== undefined) rows.push(["Budget", plural(budget, "answer")]);
   if (audit) rows.push(["At most", percentCeil(audit.upper), "of the labels are right"]);
   if (audit) rows.push(["Mistakes found", count(audit.n_mistakes)]);
@@ -126,33 +136,4 @@ function facts(news) {
   if (skipped) rows.push(["Skipped", count(skipped)]);
   if (given) rows.push(["Known from the data", count(given)]);
   return rows.map(([name, value, note]) => h("div", h("dt", name), h("dd", value, note ? h("span.note", note) : null)));
-}
-
-/** What each of some shares is expected to take; one that can be reached becomes the target with a click. */
-function ladder({ ladder: rungs, target, stop_reason: reason }) {
-  if (!rungs?.length) return [];
-  return [h("h3", "How far is it to …"), h("ul", rungs.map((rung) => h("li", step(rung, target, reason))))];
-}
-
-function step({ share, prospect, forecast }, target, reason) {
-  const name = percentShort(share);
-  const chosen = target !== null && Math.abs(target - share) < 1e-9;
-  const note = chosen ? "the target" : null;
-  if (!forecast) return [h("span.share", name), h("span.way", prospect, note ? h("span.note", note) : null)];
-  const way = h(
-    "span.way",
-    `about ${plural(forecast.answers, "answer")}`,
-    h("span.note", note ? `${note}, ` : "", `${count(forecast.low)} to ${count(forecast.high)}`),
-  );
-  if (chosen || reason) return [h("span.share", name), way];
-  const title = `Stop when ${name} are certified`;
-  return [h("button.share", { type: "button", title, "aria-label": title, onclick: () => aim(share) }, name), way];
-}
-
-async function aim(target) {
-  try {
-    takeIn(await post("/api/aim", { target, budget: state.value.budget }));
-  } catch (error) {
-    complain(error);
-  }
 }

@@ -1,6 +1,7 @@
 /** The page of classes: how many answers and labels each has, which are taken for another, which are rare. */
 
 import { get } from "./api.js";
+import { boundColumn, boundWorth, sureCard } from "./certain.js";
 import { confusionList, drawHeat, sum } from "./confusions.js";
 import { fill, h, icon } from "./dom.js";
 import { count, labelKey, labelText } from "./format.js";
@@ -11,13 +12,14 @@ import { addClass, changeClasses, labels } from "./session.js";
 import { shareBar, table } from "./table.js";
 
 export function mountClasses(root) {
-  const list = h("div");
+  const list = h("div.class-list");
   const heat = h("div.heat", {
     role: "img",
     "aria-label": "Map of confusions; the list beside it names the most common.",
   });
   const words = h("div.confusions");
   const rare = h("div.maybe");
+  const sure = h("div.maybe", { "aria-live": "polite" });
   const roles = h("div.segments", { role: "group", "aria-label": "Answers that are counted" });
   const frame = h(
     "section.card",
@@ -36,13 +38,17 @@ export function mountClasses(root) {
       ),
       rare,
       list,
+      sure,
       frame,
     ),
   );
 
   let found = null;
+  let parts = null;
   let role = "all";
   let seen = "";
+  let asked = 0;
+  let certified = null; // the classes of which it was asked
   const redraw = () => {
     if (!found || !root.contains(heat)) return;
     const kinds = ["all", ...new Set(found.confusions.map((confusion) => confusion.role))];
@@ -90,18 +96,35 @@ export function mountClasses(root) {
           )
         : null,
     );
-    fill(list, classTable(found.classes, load));
+    drawList();
     redraw();
   }
+  const drawList = () => found && fill(list, classTable(found.classes, parts, load), boundWorth(parts));
+  // Seldom, as it takes a while: when the page is opened, when there are other classes, and when somebody asks.
+  async function certify() {
+    const mine = ++asked;
+    try {
+      const now = await get("/api/parts", { timeout: 120000 });
+      if (mine !== asked || !root.contains(sure)) return;
+      parts = now.parts;
+      fill(sure, sureCard(now, certify));
+      drawList();
+    } catch (error) {
+      if (mine === asked) fill(sure, h("p.error", error.message));
+    }
+  }
   const unwatch = state.watch(({ classes, answers }) => {
-    const now = JSON.stringify([classes.map(({ label }) => label), Math.floor(answers / 10)]);
+    const names = JSON.stringify(classes.map(({ label }) => label));
+    const now = `${names} ${Math.floor(answers / 10)}`;
     if (now !== seen) load();
     seen = now;
+    if (names !== certified) certify();
+    certified = names;
   });
   return { leave: unwatch };
 }
 
-function classTable(classes, load) {
+function classTable(classes, parts, load) {
   const total = Math.max(1, ...classes.map(({ n_labels: n }) => n ?? 0));
   return table(
     [
@@ -125,6 +148,7 @@ function classTable(classes, load) {
         value: ({ n_labels: n }) => n ?? 0,
         show: ({ n_labels: n }) => (n === null || n === undefined ? "—" : shareBar(n / total, count(n))),
       },
+      ...boundColumn(parts),
       {
         name: "act",
         sorts: false,

@@ -44,6 +44,11 @@ export function percentShort(share) {
   return `${Number((share * 100).toPrecision(10))}${NBSP}%`;
 }
 
+/** A sentence whose numbers stay with their signs when it wraps. */
+export function unbroken(text) {
+  return text.replaceAll(/(\d) %/g, `$1${NBSP}%`);
+}
+
 /** "about 12 minutes". */
 export function duration(seconds) {
   if (!Number.isFinite(seconds)) return "unknown";

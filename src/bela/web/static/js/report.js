@@ -7,7 +7,11 @@ import { state, takeIn } from "./live.js";
 import { complain, toast } from "./notes.js";
 import { session } from "./session.js";
 
-export function mountReport(root) {
+const SURE = new Set(["0.9", "0.95", "0.99"]); // shares for which the server finds the rows that are sure
+
+/** Put the page into an element; with a `share`, only rows that are sure to it are exported. */
+export function mountReport(root, [share]) {
+  const sure = SURE.has(share) ? Number(share) : null;
   const summary = h("section.card.summary");
   const made = h("p.made", { role: "status" });
   const formats = h("div.formats");
@@ -15,7 +19,7 @@ export function mountReport(root) {
     .then((known) =>
       fill(
         formats,
-        known.map((format) => exportButton(format, made)),
+        known.map((format) => exportButton(format, sure, made)),
       ),
     )
     .catch(complain);
@@ -33,6 +37,7 @@ export function mountReport(root) {
           `The columns of your data in their order, with the label of each row, where it comes from and how sure it is.
             Beside it a certificate that can be checked.`,
         ),
+        sure === null ? null : sureNote(sure),
         formats,
         made,
       ),
@@ -69,7 +74,19 @@ export function mountReport(root) {
   return { leave: unwatch };
 }
 
-function exportButton({ name, title, description }, made) {
+function sureNote(share) {
+  return h(
+    "p.card.note-line",
+    icon("info"),
+    h(
+      "span",
+      `Only the rows of which at least ${percentShort(share)} are right: the labels of all others are left blank. `,
+      h("a", { href: "#/report" }, "Export all labels instead"),
+    ),
+  );
+}
+
+function exportButton({ name, title, description }, sure, made) {
   const button = h(
     "button.format",
     {
@@ -79,7 +96,7 @@ function exportButton({ name, title, description }, made) {
         made.textContent = `Writing ${title}…`;
         try {
           await session.outbox.settle();
-          const { name: file, url } = await post("/api/exports", { format: name }, { timeout: 600000 });
+          const { name: file, url } = await post("/api/exports", { format: name, sure }, { timeout: 600000 });
           const link = h("a", { href: url, download: file }, file);
           fill(made, icon("check"), "Written: ", link);
           link.click();
