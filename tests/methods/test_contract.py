@@ -201,7 +201,7 @@ def test_an_undone_skip_can_be_answered(name, blobs, play):
 
 
 def test_a_relabelled_answer_is_as_if_given_at_first(name, blobs, play):
-    """The last answer, changed, leaves the labels and the bound as if it had been given so."""
+    """The last answer, changed, leaves the labels as if it had been given so, and the bound no higher."""
     states = []
     for first in (0, 2):
         game = play(name, *blobs)
@@ -212,7 +212,8 @@ def test_a_relabelled_answer_is_as_if_given_at_first(name, blobs, play):
             game.relabel(question.row, 2)
         states.append(game.state)
     assert states[0][0] == states[1][0]
-    assert states[0][3].lower == pytest.approx(states[1][3].lower)
+    # what counts as wrong if any of its answers was may lower the bound, and nothing raises it
+    assert states[0][3].lower <= states[1][3].lower + 1e-9
 
 
 def test_merged_classes_are_one(name, blobs, play):

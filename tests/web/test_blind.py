@@ -45,7 +45,8 @@ def lease(service: LabelService, n: int = 1, by: str = "Ann", **more: Any) -> li
 
 
 def lease_until(service: LabelService, role: Role, **more: Any) -> list[QuestionOut]:
-    """Answer until the next rows are of this role, and return those."""
+    """Answer until the next rows are of this role, and return those; without an end there are always both."""
+    service.aim(None, None)
     for _ in range(60):
         asked = lease(service, **more)
         if {role_of(service, one) for one in asked} == {role}:

@@ -114,13 +114,13 @@ def test_a_tab_is_in_sight_for_as_long_as_it_listens(service: LabelService, broa
             async for _ in line:
                 heard.set()
 
-        held = service.lease("Ann", 100, tab="first")
+        held = service.lease("Ann", 200, tab="first")
         hearing = asyncio.create_task(hear())
         await asyncio.wait_for(heard.wait(), 20)
-        assert service.lease("Ann", 100, tab="second") == []
+        assert service.lease("Ann", 200, tab="second") == []
         hearing.cancel()
         await asyncio.wait([hearing])
-        assert {one.id for one in service.lease("Ann", 100, tab="second")} == {one.id for one in held}
+        assert {one.id for one in service.lease("Ann", 200, tab="second")} == {one.id for one in held}
 
     asyncio.run(listen())
 

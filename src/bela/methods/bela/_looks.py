@@ -120,9 +120,18 @@ class Epoch:
         self.asked_until.append(math.inf if weighted else self.batch)
         self.weighted |= weighted
 
+    def complete_batch(self, rows: Sequence[int]) -> None:
+        """Take note of the first batch, of which some rows may have been asked already: a journal tells only those."""
+        asked, self.picks, self.n_batches = self.picks, [], 0
+        self.add_batch([*rows, *(row for row in asked if row not in set(rows))])
+
     def train(self, row: int) -> None:
-        """Take note of a training question."""
-        self.batch = max(self.batch, self.batch_of.get(row, self.n_batches))
+        """Take note of a training question; one that was in no batch joins the last, or is the first."""
+        if row not in self.batch_of:
+            self.n_batches = max(self.n_batches, 1)
+            self.picks.append(row)
+            self.batch_of[row] = self.n_batches
+        self.batch = max(self.batch, self.batch_of[row])
 
     def population(self) -> BoolArray:
         """Return the rows that the draws so far sample: those that could be drawn and that training has not picked."""

@@ -55,6 +55,7 @@ class Bela(AssessingMethod):
         self._teaches: dict[int, int] = {}  # row to the first answer to it, UNKNOWN if it was declined
         self._since_draw: set[int] = set()  # rows answered since the outcome of a draw was last known
         self._n_learnt = 0  # batches of the epoch that the last revision has learnt
+        self._picked_first = False
         self._pool: Pool
         self._pool_of: int | None = None  # the revision whose bins the pool has, if any
         self._representative: dict[int, float] = {}  # how many rows like it each row stands for, if it was drawn
@@ -93,7 +94,6 @@ class Bela(AssessingMethod):
     def _take_questions(self, book: Book, asked: Asked) -> None:
         """Take note of questions. The first one for training after weighted draws begins an epoch: see `Epoch`."""
         training = [proposal.row for proposal in asked.questions if proposal.role is Role.TRAINING]
-        self._pick_first(book)
         if training and self.epoch.weighted:
             waiting = self._waiting(book, training)
             self.certificates.certified = None
@@ -107,8 +107,6 @@ class Bela(AssessingMethod):
         epoch, row = self.epoch, proposal.row
         if proposal.role is Role.TRAINING:
             self.certificates.log.append(Trained(row))
-            if row not in epoch.batch_of:
-                epoch.add_batch([row])
             epoch.train(row)
         elif proposal.weights and self._pool_of is not None:
             weights = np.array(proposal.weights, dtype=float)
@@ -161,6 +159,7 @@ class Bela(AssessingMethod):
 
     def _change_classes(self, book: Book, change: Merged | Unmerged) -> None:
         """Begin anew after a merge: those who decided on it had seen the draws."""
+        self._pick_first(book)
         waiting = self._waiting(book)
         self.certificates.merge(book, change)
         epoch = self._begin_epoch(book, self._live_part())
@@ -212,14 +211,15 @@ class Bela(AssessingMethod):
         return [Proposal(row=row, role=Role.TRAINING, revision=book.n_revisions) for row in found]
 
     def _pick_first(self, book: Book) -> None:
-        """Have training pick rows that cover the data, if it has picked none."""
-        if self.epoch.picks or book.revisions or book.given:
+        """Have training pick rows that cover the data, if nothing better is known."""
+        if self._picked_first or book.revisions or book.given:
             return
         arrays = self.setup.arrays
         if _FIRST not in arrays:
             arrays.save(_FIRST, [np.asarray(self.learner().first_questions())])
         rows = [int(row) for row in arrays.load(_FIRST)[0] if self.epoch.drawable[row]]
-        self.epoch.add_batch(rows[: self.epoch.n_picks(0)])
+        self.epoch.complete_batch(rows[: self.epoch.n_picks(0)])
+        self._picked_first = True
 
     def _draw(self, book: Book, n: int, but: Sequence[Proposal]) -> list[Proposal]:
         pool = self._pool
@@ -256,6 +256,7 @@ class Bela(AssessingMethod):
                 return None
             self._prepared = True
             return Preparation(version=book.version, learner=self.learner)
+        self._pick_first(book)
         if self._wants_release(book):
             return self._release(book)
         learnt = self._n_learnt == epoch.n_batches and bool(self.certificates.revisions)
@@ -355,6 +356,7 @@ class Bela(AssessingMethod):
         epoch = self.epoch
         if self._pool_of is not None or not epoch.n_batches:
             return 1
+        self._pick_first(book)
         return max(1, min(self._draws_due(book) or len(self._waiting(book)), _BATCH))
 
 
