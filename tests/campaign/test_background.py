@@ -89,10 +89,11 @@ def test_a_journal_made_in_the_background_is_read_by_anybody(blobs):
     campaign, learner, disk = begin(blobs)
     go_on(campaign, learner, y, 12)
     learner.gate.clear()
-    for _ in range(30):  # past the moment when the next fit is due
+    n_more = 5
+    while n_more:  # past the moment when the next fit is due
         [question] = campaign.ask()
         campaign.tell(question.id, int(y[question.row]))
-    assert campaign.revising
+        n_more -= campaign.revising
     same_again(campaign, disk, X)
     go_on(campaign, learner, y, 20)
     same_again(campaign, disk, X)

@@ -73,20 +73,3 @@ def test_rows_of_a_page_that_is_gone_are_at_hand_again(visit, texts):
     cat.page.evaluate("navigator.sendBeacon = () => true")
     cat.page.close()
     visit(texts.url)
-
-
-def test_a_tab_that_is_covered_leaves_its_rows_to_the_one_in_sight(visit, serve_texts):
-    """When somebody comes back to it, only the row on its screen is left of those that are the other's by now."""
-    show = """(now) => {
-        Object.defineProperty(document, 'visibilityState', { value: now, configurable: true });
-        document.dispatchEvent(new Event('visibilitychange'));
-    }"""
-    url = serve_texts("covered").url
-    dan = visit(url)
-    dan.page.keyboard.press("g")  # takes all rows that can be asked about so far
-    dan.page.locator(".tile .record").nth(1).wait_for()
-    dan.page.evaluate(show, "hidden")
-    eve = visit(url)
-    n_before, n_taken = (int(one.page.get_attribute(".answering", "data-ahead")) for one in (dan, eve))
-    dan.page.evaluate(show, "visible")
-    dan.page.locator(f".answering[data-ahead='{n_before - n_taken + 1}']").wait_for()

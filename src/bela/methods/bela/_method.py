@@ -31,6 +31,7 @@ _RELEASE = 2 / 3  # of what is left, for a release that is to reach the target
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
 _RECENT = 4  # revisions that tell how fast the error falls
 _PRIOR = 4.0  # draws that a fit's own view of its errors is worth
+_AHEAD, _LEAST_AHEAD = 1.5, 20  # of the draws that the next look needs, and some more, while its labels are made
 _HALFWAY = 0.2  # of that, for a look at half of its draws
 
 
@@ -188,8 +189,15 @@ class Bela(AssessingMethod):
         draws = self._draw(book, min(n, due), [])
         rest = n - len(draws)
         training = self._training(book, rest, draws) if rest else []
-        rest -= len(training)
-        return [*draws, *training, *(self._draw(book, rest, [*draws, *training]) if rest else [])]
+        rest = min(rest - len(training), self._draws_ahead() - len(draws))
+        return [*draws, *training, *(self._draw(book, rest, [*draws, *training]) if rest > 0 else [])]
+
+    def _draws_ahead(self) -> int:
+        """Return how many draws may be made while a revision is waited for: a fast answerer shall not draw all rows."""
+        epoch = self.epoch
+        if self.certificates.certified is not None or self._n_learnt == epoch.n_batches:
+            return len(epoch.drawable)
+        return max(round(_AHEAD * epoch.n_draws(epoch.n_looked)) + _LEAST_AHEAD - len(epoch.drawn), 0)
 
     def _draws_due(self, book: Book) -> int:
         """Return how many draws come before the next training question."""
