@@ -28,7 +28,7 @@ class Live(Bela):
     """Looks only: training picks next to nothing, so that nearly all questions are draws."""
 
     def _separated(self, book):
-        return replace(super()._separated(book), n_next=lambda error: 1)
+        return replace(super()._separated(book), n_next=lambda error, n_classes: 1)
 
 
 class Released(Live):

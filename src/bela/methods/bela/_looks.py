@@ -21,12 +21,13 @@ GROWTH = math.sqrt(2.0)  # of the answers from one revision to the next
 FIRST = 50  # answers to the first look, where there are rows enough
 _MOST_FIRST = 200
 _OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the answers that it begins with
-SHARES = np.arange(0.30, 0.51, 0.05)  # of the questions, that may be draws
+SHARES = np.arange(0.30, 0.61, 0.05)  # of the questions, that may be draws
 WITH_AN_END = 0.25  # that share where there is a target or a budget: then they are mainly for the planner
 USUAL = 0.4  # that share while nothing is known about the labels
 _USUAL_SLOPE = 0.35
 _FEW = 0.1
-_LATER = 3.0  # how slowly the parts of alpha fall: like 1 / (k + 3)
+_FALL = 1.2  # how fast the parts of alpha fall: like (k + 2) ** -1.2
+_ENOUGH = 8  # answers a class, before which training pays beyond the next look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,20 +84,20 @@ class Epoch:
         """Return the part of alpha that a look may fail with; all parts add up to alpha at most."""
         if look >= self.n_looks:
             return 0.0
-        whole = sum(1.0 / (k + _LATER) for k in range(self.n_looks))
-        return self.alpha / (look + _LATER) / whole
+        whole = sum((k + 2.0) ** -_FALL for k in range(self.n_looks))
+        return float(self.alpha * (look + 2.0) ** -_FALL / whole)
 
     def n_draws(self, look: int) -> int:
         """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers."""
         return max(self.size(look) - len(self.picks), 0)
 
-    def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None) -> int:
+    def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None, n_classes: int = 0) -> int:
         """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
         size, alpha = self.size(look), max(self.part(look), 1e-6)
         if self.ended or error is None:
             share = WITH_AN_END if self.ended else USUAL
         else:
-            share = best_share(error, n_learnt, len(self.base.rows) + size, alpha)
+            share = best_share(error, n_learnt, len(self.base.rows) + size, alpha, n_classes)
         return max(round((1.0 - share) * size) - len(self.picks), 1)
 
     def add_batch(self, rows: Sequence[int]) -> None:
@@ -145,12 +146,14 @@ def first_size(n_rows: int) -> int:
     return min(FIRST, math.ceil(math.sqrt(n_rows)))
 
 
-def best_share(error: float, n_learnt: int, n_answers: int, alpha: float) -> float:
+def best_share(error: float, n_learnt: int, n_answers: int, alpha: float, n_classes: int = 0) -> float:
     """Return the share of draws with which the most is certified after n_answers, by an error after n_learnt of them.
 
     >>> best_share(0.02, 50, 100, 0.003) > best_share(0.4, 50, 100, 0.003)
     True
     """
+    if error >= _FEW and n_learnt < _ENOUGH * n_classes:
+        return float(SHARES[1])
     shares = SHARES if error < _FEW else SHARES[:3]  # with many errors, training pays beyond the next look
     n_draws = shares * n_answers
     left = np.clip(error * ((n_answers - n_draws) / n_learnt) ** -_USUAL_SLOPE, 1e-4, 0.9)

@@ -24,7 +24,7 @@ from bela.storage import digest_arrays
 _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may predict a draw
 _FIRST = "first-questions"
 _BATCH = 64  # the most questions at once
-_LIVE = 0.5  # of alpha, for the looks of the first epoch
+_LIVE = 0.6  # of alpha, for the looks of the first epoch
 _LIVE_WITH_AN_END = 0.3  # the same where there is a target or a budget, as releases will need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
 _RELEASE = 2 / 3  # of what is left, for a release that is to reach the target
@@ -290,11 +290,12 @@ class Bela(AssessingMethod):
         n_next = Epoch.begin(book, 0.0).n_picks(0)
         return self._job(
             book, Answers(rows=rows, codes=book.known[rows]), taken=book.asked | (book.known != UNKNOWN),
-            n_next=lambda error: n_next, separated=False, looks=looks, alpha=0.0 if looks else _RELEASE * left,
+            n_next=lambda error, n_classes: n_next, separated=False, looks=looks,
+            alpha=0.0 if looks else _RELEASE * left,
         )  # fmt: skip
 
     def _job(
-        self, book: Book, answers: Answers, *, taken: BoolArray, n_next: Callable[[float], int], separated: bool,
+        self, book: Book, answers: Answers, *, taken: BoolArray, n_next: Callable[[float, int], int], separated: bool,
         looks: tuple[tuple[int, float], ...], alpha: float = 0.0,
     ) -> RevisionJob:  # fmt: skip
         number, rows = len(book.revisions), answers.rows

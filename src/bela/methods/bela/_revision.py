@@ -158,7 +158,7 @@ class RevisionJob:
     taken: BoolArray  # rows that were asked, or need not be
     learner: Callable[[], Learner]
     n_answers: int
-    n_next: Callable[[float], int]  # how many rows to pick, by the error that the fit expects
+    n_next: Callable[[float, int], int]  # how many rows to pick, by the error that the fit expects, and the classes
     rng: np.random.Generator
     name: str
     separated: bool
@@ -177,7 +177,7 @@ class RevisionJob:
         fit = learner.fit(self.rows, codes)
         revision = make_revision(fit, codes, self.representative, len(classes))
         seen, *arrays = revision.to_arrays()
-        n_next = 0 if self.taken.all() else self.n_next(revision.error_rate)
+        n_next = 0 if self.taken.all() else self.n_next(revision.error_rate, len(classes))
         picks = learner.next_questions(fit, self.taken, n_next, uniform_share=0.0, rng=self.rng)
         return [classes[seen].astype(np.int32), *arrays, self.rows, picks.rows, picks.uniform]
 
