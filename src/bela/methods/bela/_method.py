@@ -150,7 +150,7 @@ class Bela(AssessingMethod):
                 n_batches=epoch.n_batches,
             )  # fmt: skip
             self.certificates.look(book, look)
-        epoch.n_looked += bool(event.looks)
+        epoch.n_looked += bool(epoch.picks or event.looks)  # also where no part of alpha is left for a look
         if event.alpha > 0:
             self.certificates.bet(book, index, event.alpha)
             self._pool, self._pool_of = Pool(revision.bin, revision.outside & ~book.asked, N_BINS), index
@@ -277,7 +277,7 @@ class Bela(AssessingMethod):
         epoch = self.epoch
         look, answers = epoch.n_looked, epoch.training(self._teaches)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
-        n_next = partial(epoch.n_picks, look + len(looks), len(answers.rows))
+        n_next = partial(epoch.n_picks, look + bool(epoch.picks), len(answers.rows))
         return self._job(book, answers, taken=~epoch.population(), n_next=n_next, separated=True, looks=looks)
 
     def _release(self, book: Book) -> RevisionJob:
