@@ -5,7 +5,7 @@ import re
 import pytest
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def aimless(serve):
     """A campaign that has some answers and no target."""
     return serve("aimless", answered=120)

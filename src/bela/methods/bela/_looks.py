@@ -122,9 +122,10 @@ class Epoch:
         self.weighted |= weighted
 
     def complete_batch(self, rows: Sequence[int]) -> None:
-        """Take note of the first batch, of which some rows may have been asked already: a journal tells only those."""
+        """Let the first of these rows be the first batch; some were asked already, if a journal has told so."""
         asked, self.picks, self.n_batches = self.picks, [], 0
-        self.add_batch([*rows, *(row for row in asked if row not in set(rows))])
+        first = rows[: self.n_picks(0)]
+        self.add_batch([*first, *(row for row in asked if row not in set(first))])
 
     def train(self, row: int) -> None:
         """Take note of a training question; one that was in no batch joins the last, or is the first."""

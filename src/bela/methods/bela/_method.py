@@ -226,7 +226,7 @@ class Bela(AssessingMethod):
         if _FIRST not in arrays:
             arrays.save(_FIRST, [np.asarray(self.learner().first_questions())])
         rows = [int(row) for row in arrays.load(_FIRST)[0] if self.epoch.drawable[row]]
-        self.epoch.complete_batch(rows[: self.epoch.n_picks(0)])
+        self.epoch.complete_batch(rows)
         self._picked_first = True
 
     def _draw(self, book: Book, n: int, but: Sequence[Proposal]) -> list[Proposal]:
