@@ -28,7 +28,7 @@ def test_parts_are_those_of_the_campaign(page: Any) -> None:
     """By class and in sure rows, as the campaign itself says; the words say that these are statements of their own."""
     page.go_on(40)
     campaign, found = page.service.stored.campaign, certified(page)
-    assert found["answers"] == 40
+    assert found["answers"] == campaign.n_asked > 20
     parts = found["parts"]
     with page.service.lock:
         bounds = {one.label: (one.n_rows, one.lower) for one in campaign.by_class()}

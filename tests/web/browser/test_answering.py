@@ -231,4 +231,4 @@ def test_phone(visit, team):
     quin.settle()
     assert team.answers_of("Quin", 1) == 1
     quin.page.get_by_role("button", name="Details").tap()
-    quin.page.get_by_text("Still needed").wait_for()
+    quin.page.locator(".facts dt").first.wait_for()
