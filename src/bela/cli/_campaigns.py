@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from bela.campaign import SETTINGS, Campaign, Settings, create_campaign, n_carried, open_campaign, read_settings
-from bela.cli._options import DEFAULT_TARGET, AuditOptions, CampaignOptions, FolderOptions, LabelOptions
+from bela.cli._options import AuditOptions, CampaignOptions, FolderOptions, LabelOptions
 from bela.cli._output import Bars, Output
 from bela.cli._showing import first
 from bela.data import DATASETS, label_notices
 from bela.errors import JournalError, ParameterError
 from bela.features import PreparedData, named_features
 from bela.labels import label_from_text
+from bela.records import DEFAULT_TARGET
 
 if TYPE_CHECKING:
     from bela.campaign import StoredCampaign
