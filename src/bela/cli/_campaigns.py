@@ -199,7 +199,7 @@ def _create(
         on_error.push(stored)
         _add_classes(stored, further)
         if columns and audit is None:
-            bars.say(f"This is how the columns of {data} are taken (--kind changes it):")
+            bars.say(f"This is how the columns of {data} are taken (--kind changes it, --hide leaves one out):")
             for line in first(columns, _COLUMNS_SHOWN, f": see {path / SETTINGS}"):
                 bars.say(line)
         prepared = PreparedData(table=stored.records, source=stored.campaign.source, plan=stored.plan)

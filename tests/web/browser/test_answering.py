@@ -45,6 +45,22 @@ def test_undo_brings_the_row_back(visit, team, key):
     assert team.answers_of(name, 2) == 2
 
 
+def test_nothing_is_answered_while_an_undo_is_under_way(visit, team):
+    """A key that is pressed before the row is back means that row, and not the one that is about to go."""
+    cid = visit(team.url, "Cid")
+    rows = [cid.answer() for _ in range(2)]
+    cid.settle()
+    held = cid.hold("**/api/undo")
+    with cid.page.expect_request("**/api/undo"):
+        cid.page.keyboard.press("Backspace")
+    cid.page.keyboard.press("5")
+    held[0].continue_()
+    cid.page.unroute("**/api/undo")
+    cid.wait("(row) => document.querySelector('h1').textContent === `Row ${row}`", rows[1])
+    cid.settle()
+    assert team.answers_of("Cid", 1) == 1
+
+
 def test_reload_shows_the_same_row(visit, team):
     """A reload in mid-question shows the question again, and nothing is answered twice."""
     dan = visit(team.url, "Dan")
@@ -182,7 +198,7 @@ def test_undo_while_the_next_grid_is_on_its_way(visit, team):
 
 
 def test_undo_takes_back_what_the_server_has_of_a_grid(visit, serve):
-    """An answer that was refused is not taken back, so none before the grid is; nothing is answered meanwhile."""
+    """An answer that was refused is not taken back, so none before the grid is."""
     server = serve("alone", serving={"team": True}, answered=70, classes=[str(digit) for digit in range(10)])
     ned = visit(server.url, "Ned", alarmed=False)
     alone = len(ned.to_grid())
@@ -206,14 +222,9 @@ def test_undo_takes_back_what_the_server_has_of_a_grid(visit, serve):
     ned.page.unroute("**/api/answers")
     taken = alone + len(rows) - 1
     assert server.answers_of("Ned", taken) == taken
-    held = ned.hold("**/api/undo")
-    with ned.page.expect_request("**/api/undo"):
-        ned.page.keyboard.press("Backspace")
-    ned.page.keyboard.press("5")
-    ned.page.keyboard.press("Enter")
-    held[0].continue_()
-    ned.page.unroute("**/api/undo")
-    ned.wait("(row) => document.querySelector('.tile')?.ariaLabel.startsWith(`Row ${row}:`)", rows[0])
+    ned.page.keyboard.press("Backspace")
+    first = "(row) => document.querySelector('.tiles:not(.over) .tile')?.ariaLabel.startsWith(`Row ${row}:`)"
+    ned.wait(first, rows[0])  # all is taken back by then
     assert server.answers_of("Ned", alone) == alone
 
 
