@@ -64,10 +64,10 @@ def keep(cache: Path, name: str, key: str, build: Callable[[Path], Mapping[str, 
     return final, about
 
 
-def write_checked(path: Path, content: Mapping[str, Json]) -> None:
+def write_checked(path: Path, content: Mapping[str, Json], *, mode: int = 0o666) -> None:
     """Write an object with its checksum, so that damage is noticed."""
     text = json.dumps(content)
-    write_durably(path, f"{zlib.crc32(text.encode()):08x}\n{text}".encode())
+    write_durably(path, f"{zlib.crc32(text.encode()):08x}\n{text}".encode(), mode=mode)
 
 
 def read_checked(path: Path) -> dict[str, Json] | None:
