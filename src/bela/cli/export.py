@@ -8,7 +8,7 @@ import typer
 
 from bela.campaign import StoredCampaign
 from bela.cli._campaigns import find_campaign, open_to_look
-from bela.cli._options import FolderArgument, JsonFlag
+from bela.cli._options import AllowCode, FolderArgument, JsonFlag
 from bela.cli._output import Output
 from bela.cli._overview import document_of
 from bela.cli._showing import count
@@ -29,13 +29,14 @@ def export(
     format_: Annotated[str | None, typer.Option("--format", help=_FORMATS, show_default="by the ending")] = None,
     sure: Annotated[float | None, typer.Option("--sure", metavar="SHARE", help=_SURE)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is no earlier export.")] = False,
+    allow_code: AllowCode = False,
     json_: JsonFlag = False,
 ) -> None:
     """Write every row with its label, and the certificate beside it. Somebody may go on answering meanwhile."""
     output = Output("-" if json_ else None)
     path = find_campaign(campaign)
     notes: list[str] = []
-    with open_to_look(path, output) as stored, output.bars() as bars:
+    with open_to_look(path, output, allow_code=allow_code) as stored, output.bars() as bars:
         _refuse_the_data(stored, to)
         result = stored.campaign.result()
         if sure is not None:

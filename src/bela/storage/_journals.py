@@ -217,6 +217,11 @@ class SQLiteJournal:
             raise VersionError(f"{self.path} was written by {newer}: upgrade bela")
         if version < SCHEMA:
             raise JournalError(f"{self.path} has the journal version {version}, which no bela has written")
+        # Triggers, views, indexes and constraints are code that our own statements would run.
+        found = [" ".join(str(sql).split()) for (sql,) in self._db.execute("SELECT sql FROM sqlite_schema")]
+        if found != [" ".join(_TABLES.split())]:
+            what = "holds something else: it is damaged, or made to do harm"
+            raise JournalError(f"{self.path} should hold nothing but events, and {what}")
         if not self._read_only:
             self._write_through()
 
@@ -315,7 +320,8 @@ class HeadFile:
         text = f"{seq:019} {digest.hex():0<32}"
         with suppress(OSError):
             if self._file is None:
-                self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+                flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+                self._file = os.open(self.path, flags, 0o666)
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, f"{_WORDS} {text} {_check(text)}\n".encode())
 

@@ -21,9 +21,11 @@ from bela.campaign import StoredCampaign
 from bela.errors import ParameterError
 from bela.web import _routes_answering, _routes_files, _routes_insight
 from bela.web._broadcast import Broadcast
+from bela.web._connections import limited_protocol
 from bela.web._errors import ERRORS, add_error_handlers, describe_errors
 from bela.web._security import Gate
 from bela.web._service import LabelService
+from bela.web._turns import Turns
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """The names by which a machine knows itself."""
@@ -31,6 +33,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _FOLDER = Path(__file__).parent / "static"
 _ROUTERS = (_routes_answering.router, _routes_insight.router, _routes_files.router)
 DEFAULT_PORT = 8765
+_PATIENCE = 2  # seconds for requests that are being answered when the server is told to end
 _TRIED = 20  # ports after the usual one
 _SWITCH = 0.0005  # seconds after which a fit that computes in Python lets a request go on
 
@@ -46,7 +49,7 @@ def create_app(service: LabelService, *, token: str | None, hosts: Sequence[str]
         title="BELA", version=__version__, openapi_url="/api/openapi.json", lifespan=_lifespan,
         docs_url=None, redoc_url=None,  # the usual pages load scripts from elsewhere
     )  # fmt: skip
-    app.state.service, app.state.broadcast = service, Broadcast(service)
+    app.state.service, app.state.broadcast, app.state.turns = service, Broadcast(service), Turns()
     for router in _ROUTERS:
         app.include_router(router, prefix="/api", responses=ERRORS)
     app.get("/", include_in_schema=False)(lambda: FileResponse(_FOLDER / "index.html"))
@@ -82,6 +85,15 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._broadcast.end_lines()
         await super().shutdown(sockets)
+
+
+def make_server(app: FastAPI, started: Callable[[], object] = lambda: None) -> uvicorn.Server:
+    """Return a server for an application, with all its limits; `started` is called when it can be reached."""
+    config = uvicorn.Config(
+        app, http=limited_protocol(), log_level="error", access_log=False, server_header=False,
+        timeout_graceful_shutdown=_PATIENCE, lifespan="on",
+    )  # fmt: skip
+    return _Server(config, app.state.broadcast, started)
 
 
 def serve(
@@ -128,13 +140,10 @@ def serve(
         if open_browser and _has_screen():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5, lifespan="on"
-    )
     switch = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH)
     try:
-        _Server(config, app.state.broadcast, started).run(sockets=[listener])
+        make_server(app, started).run(sockets=[listener])
     finally:
         sys.setswitchinterval(switch)
         listener.close()
