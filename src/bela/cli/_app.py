@@ -2,7 +2,9 @@
 
 import os
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -47,9 +49,24 @@ def _root(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status: 0, or 2 with one line on stderr for what the caller can put right."""
+    """Run a command and return its exit status: 0, or 2 with one line on stderr for what the caller can put right.
+
+    Without arguments it is the program that was started, which ends with it.
+    """
+    if arguments is not None:
+        return _run(arguments)
+    status = _run(sys.argv[1:])
+    if threading.active_count() > 1:  # such as a revision that takes minutes; all that must be kept is on disk
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
+    return status
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
-        said = complete(sys.argv[1:] if arguments is None else arguments)
+        said = complete(arguments)
         status = app(args=said, prog_name="bela", standalone_mode=False)
     except BelaError as error:
         return _fail(str(error))

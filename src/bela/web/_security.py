@@ -16,7 +16,7 @@ from contextlib import suppress
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bela.web._connections import KNOWN
@@ -30,6 +30,10 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+_ONWARD = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>BELA</title>
+<p><a href="/">To the labelling page</a></p></html>
+"""
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -109,7 +113,11 @@ class Gate:
         """Put a token that came in the address into a cookie, so that it is in no history and no log from then on."""
         if self._token is None or scope["path"] != "/" or not self._brings(scope):
             return None
-        response, secure = RedirectResponse("/", status_code=303), scope.get("scheme") == "https"
+        # A browser that was led here by another page, or by a file, would send the cookie with no redirection of ours:
+        # only with what our own page asks for.
+        by_hand = Headers(scope=scope).get("sec-fetch-site") in ("none", "same-origin")
+        response = RedirectResponse("/", status_code=303) if by_hand else HTMLResponse(_ONWARD)
+        secure = scope.get("scheme") == "https"
         response.set_cookie(self.cookie, self._token, httponly=True, samesite="strict", secure=secure, path="/")
         return response
 

@@ -6,10 +6,8 @@ import os
 import secrets
 import socket
 import sys
-import threading
-import webbrowser
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import uvicorn
@@ -21,6 +19,7 @@ from bela.campaign import StoredCampaign
 from bela.errors import ParameterError
 from bela.web import _routes_answering, _routes_files, _routes_insight
 from bela.web._broadcast import Broadcast
+from bela.web._browser import has_screen, lead_to, show_page
 from bela.web._connections import limited_protocol
 from bela.web._errors import ERRORS, add_error_handlers, describe_errors
 from bela.web._security import Gate
@@ -137,16 +136,18 @@ def serve(
     def started() -> None:
         say(f"The labelling page is at {address}")
         say("Every answer is kept at once. Ctrl-C stops the server.")
-        if open_browser and _has_screen():
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        if opened is not None:
+            show_page(opened)
 
     switch = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH)
-    try:
+    with ExitStack() as ending:
+        ending.callback(listener.close)
+        ending.callback(sys.setswitchinterval, switch)
+        sys.setswitchinterval(_SWITCH)
+        opened = None
+        if open_browser and has_screen():
+            opened = address if token is None else ending.enter_context(lead_to(stored.path, address))
         make_server(app, started).run(sockets=[listener])
-    finally:
-        sys.setswitchinterval(switch)
-        listener.close()
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
@@ -174,8 +175,3 @@ def _names(host: str) -> list[str]:
     if host not in ("0.0.0.0", "::"):  # noqa: S104
         return [host]
     return ["*", socket.gethostname(), socket.getfqdn()]
-
-
-def _has_screen() -> bool:
-    """Whether a browser would have somewhere to open; on a terminal alone it would take the terminal."""
-    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
