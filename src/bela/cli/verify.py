@@ -131,7 +131,14 @@ def _check_export(export: Path, written: Mapping[str, object], stored: StoredCam
     """Say in what an export is not that of the campaign; labels are read back where they are a column."""
     from bela.cli._overview import document_of
     from bela.data import open_table
-    from bela.exports import certificate_differences, check_export, keep_sure, labels_digest, loaded_formats
+    from bela.exports import (
+        certificate_differences,
+        check_export,
+        keep_sure,
+        labels_digest,
+        loaded_formats,
+        without_escape,
+    )  # fmt: skip
 
     result, share = stored.campaign.result(), _mapping(written.get("kept")).get("share")
     if isinstance(share, float):
@@ -148,10 +155,10 @@ def _check_export(export: Path, written: Mapping[str, object], stored: StoredCam
     if column not in records.columns:
         return [*wrong, f"{export} has no column {column!r}, which should hold the labels"]
     # A blank label is nothing in some formats, and an empty text in others.
-    found, said = (
-        [label if label != "" else None for label in labels]
-        for labels in (records.column(column).to_pylist(), result.labels.tolist())
-    )
+    there = records.column(column).to_pylist()
+    if about.get("excel_safe"):
+        there = [without_escape(label) for label in there]
+    found, said = ([label if label != "" else None for label in labels] for labels in (there, result.labels.tolist()))
     if labels_digest(found) != labels_digest(said):
         wrong.append(f"the labels in {export} are not those of the campaign")
     return wrong

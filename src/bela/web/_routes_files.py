@@ -49,7 +49,7 @@ def get_formats() -> list[FormatOut]:
 @router.post("/exports")
 def post_export(body: ExportIn, service: Service, request: Request) -> ExportOut:
     """Write the labelled data, to be fetched from the address that comes back."""
-    stored = service.stored
+    stored, notes = service.stored, list[str]()
     with _turn(request), _ONE_AT_A_TIME:
         with service.lock:
             result, describe = result_of(stored)
@@ -65,10 +65,10 @@ def post_export(body: ExportIn, service: Service, request: Request) -> ExportOut
         to = export(
             stored.records, result, folder / f"{_stem(stored)}-labelled{kept}{ending}", format=body.format,
             ids=stored.ids(), given=stored.given, label_column=stored.settings.label_column,
-            certificate=describe(result), overwrite=True,
+            certificate=describe(result), overwrite=True, note=notes.append,
         )  # fmt: skip
         name = _packed(to).name if to.is_dir() else to.name
-    return ExportOut(name=name, url=f"/api/exports/{quote(name)}")
+    return ExportOut(name=name, url=f"/api/exports/{quote(name)}", notes=notes)
 
 
 @router.get("/exports/{name}", response_class=FileResponse)
