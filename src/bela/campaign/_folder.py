@@ -105,7 +105,7 @@ def create_campaign(
     if path.exists():
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
     data = str(data) if str(data) in DATASETS and not Path(data).exists() else Path(data)
-    chosen = make_settings(**settings, data=_place_of(data, path), fingerprint="", n_rows=1)
+    chosen = make_settings(**settings, data=place_of(data, path), fingerprint="", n_rows=1)
     _sweep(path)
     new = None
     try:
@@ -269,7 +269,7 @@ def _alike(classes: Iterable[Label] | None, records: Table, label_column: str | 
     return tuple(label_like(name, known) for name in classes)
 
 
-def _place_of(data: str | Path, path: Path) -> str:
+def place_of(data: str | Path, path: Path) -> str:
     """Return the path of the data as seen from the campaign's folder, so that both can be moved together."""
     if isinstance(data, str):
         return data

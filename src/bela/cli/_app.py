@@ -11,6 +11,7 @@ import typer
 
 from bela.cli._options import complete
 from bela.cli._showing import escape
+from bela.cli.backup import backup, restore
 from bela.cli.certify import certify
 from bela.cli.demo import demo
 from bela.cli.export import export
@@ -31,7 +32,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (demo, label, serve, run, status, export, report, undo, verify, certify, simulate, reproduce):
+for command in (
+    demo, label, serve, run, status, export, report, undo, verify, backup, restore, certify, simulate, reproduce,
+):  # fmt: skip
     app.command()(command)
 
 

@@ -7,11 +7,12 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from bela.errors import JournalError, ParameterError, VersionError
 from bela.records import Entry, Json
+from bela.storage._atomic import open_fresh
 
 SCHEMA = 1
 _NEVER = 2**63 - 1  # the largest number of an event
@@ -177,6 +178,12 @@ class SQLiteJournal:
                 yield Entry(seq=seq, at=at, kind=kind, data=data)
             if expected < min(self._seq, self._until):
                 raise self._damaged_at(expected + 1)
+
+    def copy_to(self, path: Path) -> None:
+        """Write a copy of the journal as it is at one moment, whoever is writing to it; errors as for reading it."""
+        open_fresh(path, 0o600).close()
+        with self._clear_errors(), closing(sqlite3.connect(path)) as copy:
+            self._db.backup(copy)
 
     def close(self) -> None:
         """Close the file; everything is on disk already."""
