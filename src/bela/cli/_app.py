@@ -1,5 +1,6 @@
 """The `bela` program: its commands, and how it ends when something is wrong."""
 
+import atexit
 import os
 import sys
 import threading
@@ -25,6 +26,10 @@ from bela.cli.status import status
 from bela.cli.undo import undo
 from bela.cli.verify import verify
 from bela.errors import BelaError
+
+# Threads that may take minutes, and would keep the program, or break when Python ends under them: a revision, a request
+# that is being answered. All that must be kept is on disk.
+_ENDLESS = ("bela-", "AnyIO worker")
 
 app = typer.Typer(
     name="bela",
@@ -59,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is not None:
         return _run(arguments)
     status = _run(sys.argv[1:])
-    if threading.active_count() > 1:  # such as a revision that takes minutes; all that must be kept is on disk
+    if any(thread.name.startswith(_ENDLESS) for thread in threading.enumerate()):
+        atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()
