@@ -21,6 +21,12 @@ settings.register_profile("bela", deadline=None, derandomize=True, max_examples=
 settings.load_profile("bela")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def config_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What tests say yes to is theirs alone, and the same for whatever they start."""
+    os.environ["BELA_CONFIG"] = str(tmp_path_factory.mktemp("config"))
+
+
 @pytest.fixture(scope="session")
 def blobs() -> tuple[np.ndarray, np.ndarray]:
     """Three well-separated clusters of 400 rows."""

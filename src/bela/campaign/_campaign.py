@@ -112,11 +112,11 @@ class Campaign(AbstractContextManager["Campaign", None]):
         self._recorder.begin(began, journal, progress, witness)
 
     @classmethod
-    def open(cls, path: str | Path) -> "Campaign":
-        """Go on with a campaign that lives in a folder, as `bela label` makes them; `close` it in the end."""
+    def open(cls, path: str | Path, *, allow_code: bool = False) -> "Campaign":
+        """Go on with a campaign that lives in a folder, by `open_campaign`; `close` it in the end."""
         from bela.campaign._folder import open_campaign  # which needs this class
 
-        stored = open_campaign(Path(path))
+        stored = open_campaign(Path(path), allow_code=allow_code)
         stored.campaign._let_go = stored.close
         return stored.campaign
 

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
@@ -19,6 +20,7 @@ from bela.campaign._campaign import Campaign
 from bela.campaign._carry_over import brought_labels, carry_over, read_carried, save_digests
 from bela.campaign._inputs import read_prediction
 from bela.campaign._settings import SETTINGS, Settings, make_settings, read_settings, write_settings
+from bela.campaign._trust import check_allowed
 from bela.campaign._verify import Verification, Verifier
 from bela.data import DATASETS, load_dataset, open_table, row_ids
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
@@ -26,7 +28,7 @@ from bela.features import FeaturePlan, PreparedData, plan_features, prepare
 from bela.labels import label_like
 from bela.protocols import Table
 from bela.records import BoolArray, Label
-from bela.storage import FolderStore, SQLiteJournal, lock_file, sync_folder
+from bela.storage import FolderStore, SQLiteJournal, check_no_links, lock_file, sync_folder
 
 Progress = Callable[[str, float], object]
 
@@ -103,12 +105,13 @@ def create_campaign(
     if path.exists():
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
     data = str(data) if str(data) in DATASETS and not Path(data).exists() else Path(data)
-    chosen = make_settings(**settings, data=_place_of(data, path), fingerprint="", n_rows=1)
+    chosen = make_settings(**settings, data=place_of(data, path), fingerprint="", n_rows=1)
     _sweep(path)
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    shutil.rmtree(new, ignore_errors=True)
+    new = None
     try:
-        (new / "cache").mkdir(parents=True)
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent))  # for its owner only
+        (new / "cache").mkdir()
         records = _open_data(data, new / "cache", chosen.encoding, progress)
         for column in (chosen.id_column, chosen.label_column, chosen.prediction, chosen.score, *chosen.hidden):
             if column is not None and column not in records.columns:
@@ -132,9 +135,10 @@ def create_campaign(
     except OSError as error:
         raise JournalError(f"the campaign {path} cannot be made: {error.strerror or error}") from None
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        if new is not None:
+            shutil.rmtree(new, ignore_errors=True)
     try:
-        return open_campaign(path, progress=progress, background=background)
+        return open_campaign(path, progress=progress, background=background, allow_code=True)
     except (ParameterError, DataError, LabelError):  # nothing was asked yet: the settings do not work out
         shutil.rmtree(path, ignore_errors=True)
         raise
@@ -142,7 +146,7 @@ def create_campaign(
 
 def open_campaign(
     path: Path, *, read_only: bool = False, accept_changes: bool = False, recompute: bool = False,
-    until: int | None = None, progress: Progress | None = None, background: bool = False,
+    until: int | None = None, progress: Progress | None = None, background: bool = False, allow_code: bool = False,
 ) -> StoredCampaign:  # fmt: skip
     """Open a campaign and fold what its journal says.
 
@@ -150,9 +154,11 @@ def open_campaign(
     version of the program decides otherwise than the one before, go on with the answers to rows that are the same, as
     labels that the data bring. To look only: `recompute` trusts nothing that was kept, reads the data, computes the
     features, and decides everything anew (`verification` says what came out otherwise); `until` is how it was after so
-    many events. `progress` and `background` are as for `create_campaign`.
+    many events. `progress` and `background` are as for `create_campaign`. A function or a model that computes the
+    features is run if whoever begins a campaign has named it, or somebody has said `allow_code` for it as it is.
     """
     path = Path(path)
+    check_no_links(path)
     if recompute and not read_only:
         raise ParameterError("everything can be decided anew by somebody who only looks")
     read_settings(path / SETTINGS)  # before anything is written where there is no campaign
@@ -160,6 +166,7 @@ def open_campaign(
         if not read_only:
             held.enter_context(_lock(path))
         settings = read_settings(path / SETTINGS)
+        check_allowed(path, FeaturePlan.from_dict(settings.features), allow_code=allow_code)
         cache = None if recompute else path / "cache"
         data = settings.data if settings.data in DATASETS else path / settings.data
         records = _open_data(data, cache, settings.encoding, progress)
@@ -243,7 +250,7 @@ def is_open(path: Path) -> bool | None:
         return False
     except BlockingIOError:
         return True
-    except OSError:  # such as a folder that may only be read
+    except OSError:  # such as a folder that may only be read, or a lock that is a link
         return None
 
 
@@ -262,7 +269,7 @@ def _alike(classes: Iterable[Label] | None, records: Table, label_column: str | 
     return tuple(label_like(name, known) for name in classes)
 
 
-def _place_of(data: str | Path, path: Path) -> str:
+def place_of(data: str | Path, path: Path) -> str:
     """Return the path of the data as seen from the campaign's folder, so that both can be moved together."""
     if isinstance(data, str):
         return data

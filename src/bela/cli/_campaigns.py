@@ -123,7 +123,11 @@ def _take_up(
         _check_same(path, "--label", audit.label, before.prediction)
         _check_same(path, "--score", audit.score, before.score)
     with output.bars() as bars, ExitStack() as on_error:
-        stored = open_campaign(path, accept_changes=folder.accept_changes, progress=bars, background=background)
+        # Whoever names a function or a model again, as it was named in the beginning, has allowed it.
+        allowed = folder.allow_code or not (options.features is options.text_model is None)
+        stored = open_campaign(
+            path, accept_changes=folder.accept_changes, progress=bars, background=background, allow_code=allowed
+        )
         on_error.push(stored)
         if stored.settings.journal != before.journal:
             what = "The data have" if stored.settings.fingerprint != before.fingerprint else "The program has"
@@ -133,10 +137,14 @@ def _take_up(
     return stored
 
 
-def open_to_look(path: Path, output: Output, *, recompute: bool = False, until: int | None = None) -> StoredCampaign:
+def open_to_look(
+    path: Path, output: Output, *, recompute: bool = False, until: int | None = None, allow_code: bool = False
+) -> StoredCampaign:
     """Open a campaign without keeping others from writing."""
     with output.apart(), output.bars() as bars:
-        return open_campaign(path, read_only=True, progress=bars, recompute=recompute, until=until)
+        return open_campaign(
+            path, read_only=True, progress=bars, recompute=recompute, until=until, allow_code=allow_code
+        )
 
 
 class _Terminated(KeyboardInterrupt):

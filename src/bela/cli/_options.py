@@ -28,6 +28,11 @@ Place = Annotated[str, typer.Argument(metavar="DATA", help=f"{_DATA}; or the fol
 FolderArgument = Annotated[
     str, typer.Argument(metavar="DIR", help="The folder of the campaign, such as cats.bela; the data's name will do.")
 ]
+_ALLOW_CODE = (
+    "Let the campaign run the function or the model that it names for its features, now and as long as they stay as "
+    "they are. Needed for campaigns of somebody else; look at their code first."
+)
+AllowCode = Annotated[bool, typer.Option("--allow-code", help=_ALLOW_CODE)]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]
 _JSON_TO = "Write the outcome as JSON; - for stdout."
 JsonTo = Annotated[str | None, typer.Option("--json", metavar="FILE", help=_JSON_TO)]
@@ -203,6 +208,7 @@ class FolderOptions:
         "to rows that are the same, as labels that are given.",
         "--accept-changes", default=False,
     )  # fmt: skip
+    allow_code: bool = option(_ALLOW_CODE, "--allow-code", default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
