@@ -1,11 +1,13 @@
 """Functions of the user's own, named as `module:function`, and what their errors say."""
 
+import hashlib
 import importlib
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from bela.errors import ParameterError
 
@@ -39,6 +41,17 @@ def load_function(spec: str) -> Callable[..., object]:
     if not callable(found):
         raise ParameterError(f"{spec!r} is no function but a {type(found).__name__}")
     return found
+
+
+def code_digest(spec: str) -> str:
+    """Return a digest of the module that a function is in, so that what it computes is renewed when that changes."""
+    function = load_function(spec)
+    module = sys.modules.get(getattr(function, "__module__", "") or spec.partition(":")[0])
+    file = getattr(module, "__file__", None)
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+    except OSError:
+        return ""
 
 
 @contextmanager

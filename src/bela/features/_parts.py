@@ -32,6 +32,8 @@ CYCLES = {"time": 1.0, "weekday": 7.0, "season": 365.2425}  # in days
 FEWEST_CYCLES = {"time": 2.0, "weekday": 3.0, "season": 1.5}  # the data must span so many to tell anything
 CYCLE_VARIANCE, FLAG_VARIANCE = 0.5, 0.1  # that a value is missing says less than a value
 FLAGS_ALONE = 0.3  # columns: all flags together, where nothing else is beside numbers of one unit
+READ_BY_MODEL = 3.0  # of the distance: what a model reads in a column, beside 1 for what else is computed of it
+MOST_VIEWED = 512  # columns of a view; more are reduced to components
 ALONE = 3.0  # a single column beside a text has 1 / (1 + ALONE) of the text's weight, many columns come near to 1
 
 Encode = Callable[[pa.Array], tuple[Doubles, Doubles]]
@@ -90,7 +92,8 @@ def join_pieces(parts: Sequence[Part], pieces: Sequence[Prepared]) -> Prepared:
         if not trees or sum(tree.shape[1] for tree in (*trees, form)) <= TREE_COLUMNS:  # tables first
             trees.append(form)
     columns = np.concatenate(trees, axis=1) if trees else None
-    return Prepared(dense=np.concatenate(dense, axis=1), linear=together, columns=columns)
+    views = tuple(view for piece in pieces for view in piece.views)
+    return Prepared(dense=np.concatenate(dense, axis=1), linear=together, columns=columns, views=views)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +207,38 @@ def ready_part(array: Matrix, *, seed: int) -> Part:
         return Prepared(dense=np.asarray(dense), linear=linear, columns=columns)
 
     return Part(transform=transform, linear_norm=1.0 if ready.linear is None else _norm(ready.linear))
+
+
+def vector_part(vectors: Floats, *, seed: int) -> Part:
+    """Return the part of a column that a model has read: its vectors count more than all else of that column.
+
+    Components will do for distances, where other things are beside them; whole, they are a view of their own.
+    """
+    sample = np.asarray(vectors[scaling.fit_rows(len(vectors), seed, vectors.shape[1])], np.float32)
+    mean = sample.mean(axis=0, dtype=np.float64)
+    norm = scaling.mean_norm([sample - mean])
+
+    def fit(most: int, n_components: int) -> Components | None:
+        return Components.fit(sample, n_components) if sample.shape[1] > most else None
+
+    few, many = fit(scaling.MOST_COLUMNS, scaling.COMPONENTS), fit(MOST_VIEWED, MOST_VIEWED)
+
+    def transform(_: pa.RecordBatch, rows: range) -> Prepared:
+        block = np.asarray(vectors[rows.start : rows.stop])
+        dense, view = (scaling.reduced(block, components, mean, norm) for components in (few, many))
+        return Prepared(dense=dense, views=(view,))
+
+    return Part(transform=transform, share=READ_BY_MODEL)
+
+
+def as_view(part: Part) -> Part:
+    """Let the learner see a part by itself as well as beside the others."""
+
+    def transform(block: pa.RecordBatch, rows: range) -> Prepared:
+        made = part.transform(block, rows)
+        return replace(made, views=(made.dense,))
+
+    return replace(part, transform=transform)
 
 
 def list_matrix(name: str, lists: pa.Array, start: int | None = None, width: int | None = None) -> Doubles:

@@ -5,8 +5,10 @@ from bela.storage._atomic import lock_file, sync_file, sync_folder, write_durabl
 from bela.storage._journals import MemoryJournal, SQLiteJournal
 from bela.storage._kept import find_kept, keep, read_checked, write_checked
 from bela.storage._together import placed_together
+from bela.storage._vectors import KEY_BYTES, Keys, VectorFile
 
 __all__ = [
-    "FolderStore", "MemoryArrays", "MemoryJournal", "SQLiteJournal", "digest_arrays", "find_kept", "keep", "lock_file",
-    "placed_together", "read_checked", "sync_file", "sync_folder", "write_checked", "write_durably",
+    "KEY_BYTES", "FolderStore", "Keys", "MemoryArrays", "MemoryJournal", "SQLiteJournal", "VectorFile", "digest_arrays",
+    "find_kept", "keep", "lock_file", "placed_together", "read_checked", "sync_file", "sync_folder", "write_checked",
+    "write_durably",
 ]  # fmt: skip
