@@ -118,7 +118,7 @@ def create_campaign(
         exclude = {name for name in (chosen.label_column, *chosen.hidden) if name is not None}
         plan = plan_features(records, exclude=exclude, kinds=kinds, features=features, embed=embed, fetching=fetching)
         if tell is not None:
-            for line in plan.describe():
+            for line in (*plan.describe(), *plan.notices):
                 tell(line)
         if chosen.id_column is not None:
             row_ids(records, chosen.id_column)

@@ -39,7 +39,7 @@ class FeaturePlan:
     reasons: Mapping[str, str] = field(default_factory=dict)
     features: str = "auto"
     embed: Mapping[str, Embedding] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
+    notices: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         _check_kinds(self.columns)
@@ -74,7 +74,7 @@ class FeaturePlan:
         lines = [f"features from {self.file}"] if self.file is not None else []
         if self.function is not None:
             lines.append(f"features by {self.function}, from {len(self.columns)} column(s)")
-        return [*lines, *self.describe_columns(KINDS), *self.notices]
+        return [*lines, *self.describe_columns(KINDS)]
 
     def describe_columns(self, kinds: Collection[str]) -> list[str]:
         """Say of each column of these kinds what becomes of it, and why."""

@@ -117,7 +117,7 @@ def prepare(
         plan = plan_features(table, exclude=exclude, kinds=kinds, features=features, embed=embed, fetching=fetching)
         allowed = True  # whoever calls this has named them
     if tell is not None:
-        for line in (*table.notices, *plan.describe()):
+        for line in (*table.notices, *plan.describe(), *plan.notices):
             tell(line)
     source = compute_features(table, plan, cache=cache, vectors=vectors, seed=seed, progress=progress, allowed=allowed)
     return PreparedData(table=table, source=source, plan=plan)

@@ -59,9 +59,8 @@ def agrees(embed: Embed, columns: Mapping[str, str], there: Mapping[str, Embeddi
     """Return what is said about models that contradicts those that are there, None if nothing does."""
     default, named = _said(columns, embed)
     if default not in (AUTO, None):
-        kinds = {kind for name, kind in columns.items() if kind in EMBEDDED and name not in named}
         same = not there if default == NONE else any(_means(default, found) for found in there.values())
-        if kinds and not same:
+        if not same:
             return default
     for name, spec in named.items():
         found = there.get(name)

@@ -217,7 +217,7 @@ def _mean(vectors: VectorFile, keys: Keys) -> tuple[Floats, Keys]:
     for start in range(0, len(keys), GATHERED):
         places = vectors.find(keys[start : start + GATHERED])
         block = vectors.take(places)
-        good = ~np.isnan(block).any(axis=1)
+        good = (places >= 0) & ~np.isnan(block).any(axis=1)
         total += block[good].sum(axis=0, dtype=np.float64)
         n += int(good.sum())
         damaged.append(keys[start : start + GATHERED][(places >= 0) & ~good])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from PIL.Image import Image, Resampling
 
 from bela.errors import ParameterError
 from bela.features._scaling import Floats
-from bela.features.embedding._weights import need, read_json
+from bela.features.embedding._weights import n_cores, need, read_json
 from bela.records import AnyArray
 
 INSTALL = '"bela[embed]"'
@@ -42,7 +41,8 @@ class _Session:
         need(f"the ONNX model {file}", "onnxruntime", install=INSTALL)
         runtime = importlib.import_module("onnxruntime")
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = os.cpu_count() or 1
+        options.intra_op_num_threads = n_cores()
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other programs want to work too
         options.log_severity_level = 3  # errors
         try:
             self._session = runtime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])

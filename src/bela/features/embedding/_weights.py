@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import importlib.util
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,11 @@ _OFFLINE = "connect to the network, name a folder that has the model (--embed FO
 def is_installed(*packages: str) -> bool:
     """Whether packages can be imported, without importing them."""
     return all(importlib.util.find_spec(package) is not None for package in packages)
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def need(what: str, *packages: str, install: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from bela._functions import said
 from bela.errors import EmbeddingError, ParameterError
 from bela.features.embedding._doors import EMBEDDINGS
-from bela.features.embedding._weights import digest_files, is_installed, model_files, need
+from bela.features.embedding._weights import digest_files, is_installed, model_files, n_cores, need
 from bela.records import AnyArray
 
 PACKAGE = "fastembed"
@@ -85,7 +85,7 @@ def _open(kind: str, model: str, *, here: bool) -> Any:
     """Load a model; None if it is to be `here` and is not."""
     kind_of = getattr(importlib.import_module(PACKAGE), CLASSES[kind])
     try:
-        return kind_of(model, cache_dir=str(_cache()), local_files_only=here, threads=os.cpu_count())
+        return kind_of(model, cache_dir=str(_cache()), local_files_only=here, threads=n_cores())
     except Exception as error:
         if here:
             return None

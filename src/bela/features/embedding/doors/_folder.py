@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bela.data import cache_folder
 from bela.errors import ParameterError
 from bela.features.embedding import _onnx as onnx
 from bela.features.embedding._doors import EMBEDDINGS
@@ -21,10 +20,9 @@ class FolderDoor:
     is_safe = True
 
     def found(self, kind: str) -> Sequence[str]:
-        """Return the folders in $BELA_MODELS, and in the user's cache, whose model could be used."""
-        places = [Path(place) for place in (os.environ.get(MODELS), cache_folder() / "models") if place]
-        usable = []
-        for folder in sorted(found for place in places if place.is_dir() for found in place.iterdir()):
+        """Return the folders in $BELA_MODELS whose model could be used."""
+        place, usable = Path(os.environ.get(MODELS) or os.devnull), list[str]()
+        for folder in sorted(place.iterdir()) if place.is_dir() else ():
             try:
                 if folder.is_dir() and kind in _read_by(folder)[1]:
                     usable.append(str(folder))
