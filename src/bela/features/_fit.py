@@ -13,6 +13,7 @@ import pyarrow as pa
 from bela._functions import load_function, said
 from bela.errors import DataError
 from bela.features import _parts as parts
+from bela.features import _vectors as vectors
 from bela.features._arrow import MOST_ROWS, READERS, fixed_blocks
 from bela.features._parts import Part, Sample, Step
 from bela.features._pictures import PictureSample
@@ -53,9 +54,10 @@ def fit_parts(records: Table, plan: FeaturePlan, read: Sequence[Floats], *, seed
     """
     ready, kinds, array = list[Part](), dict(plan.columns), array_of(records)
     if array is not None and kinds.get(array.main) in ("embedding", "image"):
-        ready.append(parts.ready_part(array.array, seed=seed))
+        part = parts.ready_part(array.array, seed=seed)
+        ready.append(vectors.as_view(part) if array.main in plan.embed else part)
         del kinds[array.main]
-    ready += [parts.vector_part(vectors, seed=seed) for vectors in read]
+    ready += [vectors.vector_part(found, seed=seed) for found in read]
     samples = _samples(records, kinds, seed)
     columns = tuple(name for sample in samples for name in sample.columns)
     for start, block in fixed_blocks(records, columns) if columns else ():
@@ -71,7 +73,8 @@ def fit_parts(records: Table, plan: FeaturePlan, read: Sequence[Floats], *, seed
         found = sample.fit(_size(plan), learning)
         if isinstance(sample, TextSample | PictureSample):  # each of their columns is a part
             some = zip(found, sample.columns, strict=True)
-            found = [parts.as_view(part) if name in plan.embed else part for part, name in some]
+            viewed = bool(plan.of_kind("embedding"))
+            found = [vectors.as_view(part) if viewed or name in plan.embed else part for part, name in some]
         fitted += found
     unreadable = tuple(sample.unreadable for sample in samples if isinstance(sample, PictureSample))
     return Fitted(parts=(*fitted, *ready), columns=columns, unreadable=unreadable)
@@ -86,7 +89,8 @@ def _samples(records: Table, kinds: dict[str, str], seed: int) -> list[Sample]:
     if texts := tuple(name for name, kind in kinds.items() if kind == "text"):
         samples.append(TextSample(texts, n_rows, seed))
     lists, images = ([name for name in kinds if kinds[name] == kind] for kind in ("embedding", "image"))
-    samples += [parts.RowSample(columns=(name,), rows=rows, learn=parts.fit_embedding) for name in lists]
+    learn = partial(vectors.fit_embedding, beside=bool(texts or images))
+    samples += [parts.RowSample(columns=(name,), rows=rows, learn=learn) for name in lists]
     return samples + [PictureSample(name, rows, records.root) for name in images]
 
 
@@ -108,7 +112,7 @@ def raw_numbers(records: Table, plan: FeaturePlan) -> tuple[Floats, dict[int, st
             if name in images:
                 images[name].add(block, start)
             elif plan.columns[name] == "embedding":
-                found.append(parts.list_matrix(name, block.column(name), start).astype(np.float32))
+                found.append(vectors.list_matrix(name, block.column(name), start).astype(np.float32))
             else:
                 found.append(READERS[plan.columns[name]](block.column(name))[:, None].astype(np.float32))
     pixels = {name: [sample.pixels().reshape(records.n_rows, -1)] for name, sample in images.items()}

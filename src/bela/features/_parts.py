@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from bela.data import ArraySource
-from bela.errors import DataError
 from bela.features import _scaling as scaling
-from bela.features._arrow import READERS, as_categories, as_days, list_lengths, stack, taken
+from bela.features._arrow import READERS, as_categories, as_days, stack, taken
 from bela.features._scaling import SHARED_COLUMNS, TREE_COLUMNS, Components, Doubles, Floats, Prepared, Size
 from bela.features._source import learner_features
 from bela.records import AnyArray, Matrix
@@ -32,8 +31,6 @@ CYCLES = {"time": 1.0, "weekday": 7.0, "season": 365.2425}  # in days
 FEWEST_CYCLES = {"time": 2.0, "weekday": 3.0, "season": 1.5}  # the data must span so many to tell anything
 CYCLE_VARIANCE, FLAG_VARIANCE = 0.5, 0.1  # that a value is missing says less than a value
 FLAGS_ALONE = 0.3  # columns: all flags together, where nothing else is beside numbers of one unit
-READ_BY_MODEL = 3.0  # of the distance: what a model reads in a column, beside 1 for what else is computed of it
-MOST_VIEWED = 512  # columns of a view; more are reduced to components
 ALONE = 3.0  # a single column beside a text has 1 / (1 + ALONE) of the text's weight, many columns come near to 1
 
 Encode = Callable[[pa.Array], tuple[Doubles, Doubles]]
@@ -185,17 +182,6 @@ def _complete(X: Doubles, middle: Doubles, low: Doubles, high: Doubles) -> Doubl
     return X if finite.all() else np.where(finite, X, np.where(np.isnan(X), middle, np.where(X > 0, high, low)))
 
 
-def fit_embedding(sample: pa.RecordBatch, size: Size) -> list[Part]:
-    """Learn scales from a sample of a column of lists, all of one length; a missing list is like the mean of all."""
-    (name,) = sample.schema.names
-    X = list_matrix(name, sample.column(name))
-
-    def encode(block: pa.RecordBatch, start: int) -> tuple[Doubles, Doubles]:
-        return (list_matrix(name, block.column(name), start, X.shape[1]),) * 2
-
-    return [fit_matrix(encode, X, size)]
-
-
 def ready_part(array: Matrix, *, seed: int) -> Part:
     """Return what the learner would see of an array, computed all at once, with mean squared norm 1."""
     found = learner_features(ArraySource(array), seed)
@@ -207,61 +193,6 @@ def ready_part(array: Matrix, *, seed: int) -> Part:
         return Prepared(dense=np.asarray(dense), linear=linear, columns=columns)
 
     return Part(transform=transform, linear_norm=1.0 if ready.linear is None else _norm(ready.linear))
-
-
-def vector_part(vectors: Floats, *, seed: int) -> Part:
-    """Return the part of a column that a model has read: its vectors count more than all else of that column.
-
-    Components will do for distances, where other things are beside them; whole, they are a view of their own.
-    """
-    sample = np.asarray(vectors[scaling.fit_rows(len(vectors), seed, vectors.shape[1])], np.float32)
-    mean = sample.mean(axis=0, dtype=np.float64)
-    norm = scaling.mean_norm([sample - mean])
-
-    def fit(most: int, n_components: int) -> Components | None:
-        return Components.fit(sample, n_components) if sample.shape[1] > most else None
-
-    few, many = fit(scaling.MOST_COLUMNS, scaling.COMPONENTS), fit(MOST_VIEWED, MOST_VIEWED)
-
-    def transform(_: pa.RecordBatch, rows: range) -> Prepared:
-        block = np.asarray(vectors[rows.start : rows.stop])
-        dense, view = (scaling.reduced(block, components, mean, norm) for components in (few, many))
-        return Prepared(dense=dense, views=(view,))
-
-    return Part(transform=transform, share=READ_BY_MODEL)
-
-
-def as_view(part: Part) -> Part:
-    """Let the learner see a part by itself as well as beside the others."""
-
-    def transform(block: pa.RecordBatch, rows: range) -> Prepared:
-        made = part.transform(block, rows)
-        return replace(made, views=(made.dense,))
-
-    return replace(part, transform=transform)
-
-
-def list_matrix(name: str, lists: pa.Array, start: int | None = None, width: int | None = None) -> Doubles:
-    """Return lists, all of `width` or that of the first, as rows, NaN for a missing one; `start` is for errors."""
-    there = np.asarray(lists.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-    lengths = list_lengths(lists)
-    if width is None:
-        width = int(lengths[there][0]) if there.any() else 1
-    odd = there & (lengths != width)
-    if odd.any():
-        row = int(odd.argmax())
-        where = "a row" if start is None else f"row {start + row}"
-        found = f"column {name!r} has {int(lengths[row])} numbers in {where} where others have {width}"
-        raise DataError(f"{found}: embeddings must be of one length")
-    numbers = np.asarray(lists.flatten().cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
-    X = np.full((len(lists), width), np.nan)
-    X[there] = numbers.reshape(-1, width)
-    bad = there & ~np.isfinite(X).all(axis=1)
-    if bad.any():  # in an embedding, each is a fault of what made it
-        where = "" if start is None else f", the first is row {start + int(bad.argmax())}"
-        rows = f"{int(bad.sum())} row(s){where}"
-        raise DataError(f"column {name!r} has NaN or infinite values in {rows}: fill or leave them out")
-    return X
 
 
 def _norm(X: Matrix) -> float:

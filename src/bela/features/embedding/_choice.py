@@ -59,7 +59,8 @@ def agrees(embed: Embed, columns: Mapping[str, str], there: Mapping[str, Embeddi
     """Return what is said about models that contradicts those that are there, None if nothing does."""
     default, named = _said(columns, embed)
     if default not in (AUTO, None):
-        same = not there if default == NONE else any(_means(default, found) for found in there.values())
+        others = [found for name, found in there.items() if name not in named]
+        same = not others if default == NONE else any(_means(default, found) for found in others)
         if not same:
             return default
     for name, spec in named.items():
@@ -177,8 +178,12 @@ def _with_digest(found: Embedding, kind: str, tell: Tell) -> Embedding:
 
 
 def _safe_doors() -> list[str]:
-    """The doors that need nobody's leave, folders first: whoever put one there meant it to be used."""
-    return sorted((name for name in EMBEDDINGS if EMBEDDINGS[name].is_safe), key=lambda name: name != "folder")
+    """The doors that need nobody's leave.
+
+    Folders are first: whoever put one there meant it to be used. The last is the one that takes any name.
+    """
+    order = {"folder": 0, "sentence-transformers": 2}
+    return sorted((name for name in EMBEDDINGS if EMBEDDINGS[name].is_safe), key=lambda name: order.get(name, 1))
 
 
 def _found(kind: str) -> Embedding | None:
@@ -194,5 +199,5 @@ def _advice(kind: str) -> str:
     if not any(map(is_installed, RUNNERS)):
         return f"no model reads the {kind}s: {_INSTALL}; {_SAVES}"
     if kind == "text":
-        return f"no sentence model is on this machine: --embed {_FETCH} fetches one; {_SAVES}"
+        return f"no sentence model is on this machine: --embed {_FETCH} fetches one (some 90 MB); {_SAVES}"
     return ""

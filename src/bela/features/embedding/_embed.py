@@ -26,6 +26,7 @@ from bela.records import AnyArray
 from bela.storage import KEY_BYTES, Keys, VectorFile
 
 SORTED = {"text": 32_768, "image": 512}  # rows that wait until they are put in order of length
+WAITING_CHARACTERS = 1 << 26  # of texts, however few they are
 MOST_CHARACTERS = 200_000  # of a batch: few long texts take as long as many short ones
 SIDE = 448  # pixels: models look no closer
 GATHERED = 8_192
@@ -80,7 +81,7 @@ class Reading:
         Equal rows have one vector.
         """
         found, waiting = list[Keys](), dict[bytes, object]()
-        gone, n_rows, share = set(renewed.tolist()), self.records.n_rows, 0.0
+        gone, n_rows, share, n_waiting = set(renewed.tolist()), self.records.n_rows, 0.0, 0
         for start, block in fixed_blocks(self.records, [self.column]):
             values = as_texts(block.column(0)).to_pylist() if self.kind == "text" else block.column(0).to_pylist()
             keys = self._keys(values)
@@ -88,16 +89,16 @@ class Reading:
             for key, value, known in zip(keys.tolist(), values, there.tolist(), strict=True):
                 if key and (not known or key in gone):
                     waiting[key] = value
+                    n_waiting += len(value) if isinstance(value, str | bytes) else 1
             found.append(keys)
             done = start + block.num_rows
-            if len(waiting) >= SORTED[self.kind] or done == n_rows:
+            if len(waiting) >= SORTED[self.kind] or n_waiting > WAITING_CHARACTERS or done == n_rows:
                 self._read(waiting, vectors, model, partial(_between, step, share, done / n_rows))
                 vectors.refresh()  # the rows to come may be equal to these
-                waiting = {}
+                waiting, n_waiting = {}, 0
             if not waiting:
                 share = done / n_rows
                 step(share)
-        vectors.sync()
         return np.concatenate(found)
 
     def _keys(self, values: Sequence[object]) -> Keys:
@@ -119,6 +120,7 @@ class Reading:
                 vectors.append(np.array([some[i] for i in good], f"S{KEY_BYTES}"), block)
             done += sum(weight[key] for key in some)
             step(done / total)
+        vectors.sync()
 
     def _items(self, values: list[object]) -> tuple[list[object], list[int]]:
         """Return what the model is shown, and which of the values that is: images that cannot be read are left out."""

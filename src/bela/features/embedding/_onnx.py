@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -132,6 +133,11 @@ class ImageModel:
 
 def onnx_kind(file: Path) -> str:
     """Return what an ONNX model reads: "text" or "image"."""
+    return _kind_of(file, file.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _kind_of(file: Path, _: int) -> str:
     return _Session(file).kind
 
 

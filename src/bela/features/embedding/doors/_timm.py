@@ -66,6 +66,8 @@ class TimmDoor:
         if kind != "image":
             raise ParameterError(f"timm's models read images, not {kind}s: {model!r} needs another door")
         weights.need(f"the model {model!r}", PACKAGE, install="timm")
+        if "/" not in model and not importlib.import_module(PACKAGE).is_model(model.partition(".")[0]):
+            raise ParameterError(f"timm has no model {model!r}: timm.list_models() has those that there are")
         folder = weights.fetch_snapshot(_repository(model), tell, weights="model.safetensors")
         weights.check_safe(folder)
         return weights.digest_folder(folder)
