@@ -16,8 +16,8 @@ from bela.data import DATASETS, readers_by_ending
 from bela.errors import ParameterError
 from bela.features import EMBEDDINGS
 from bela.oracles import ORACLES
+from bela.records import DEFAULT_TARGET
 
-DEFAULT_TARGET = 0.95
 CANNOT_TELL = "cannot tell"
 
 _DATA = (
