@@ -36,7 +36,9 @@ class _SentenceModel:
     batch = BATCH
 
     def __init__(self, folder: Path) -> None:
+        check_safe(folder)
         package = importlib.import_module(PACKAGE)
+        importlib.import_module("transformers.utils.logging").disable_progress_bar()  # it would tear ours
         try:
             self._model = package.SentenceTransformer(
                 str(folder), trust_remote_code=False, local_files_only=True, model_kwargs={"use_safetensors": True}

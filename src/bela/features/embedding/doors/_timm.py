@@ -24,6 +24,7 @@ class _TimmModel:
     batch = BATCH
 
     def __init__(self, folder: Path) -> None:
+        weights.check_safe(folder)
         self._torch, timm = importlib.import_module("torch"), importlib.import_module(PACKAGE)
         tensors = importlib.import_module("safetensors.torch")
         config = weights.read_json(folder / "config.json")
