@@ -12,6 +12,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# Whichever models somebody has on their machine, tests see none, and fetch none.
+for name in ("HF_HUB_CACHE", "FASTEMBED_CACHE_PATH", "BELA_MODELS"):
+    os.environ[name] = str(Path(__file__).parent / "no-models")
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 import numpy as np
 import pytest
 from hypothesis import settings

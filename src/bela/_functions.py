@@ -1,5 +1,6 @@
 """Functions of the user's own, named as `module:function`, and what their errors say."""
 
+import hashlib
 import importlib
 import os
 import sys
@@ -56,6 +57,17 @@ def code_files(spec: str) -> list[Path]:
             found.append(Path(there.origin).absolute())
         places = None if there.submodule_search_locations is None else list(there.submodule_search_locations)
     return found
+
+
+def code_digest(spec: str) -> str:
+    """Return a digest of the module that a function is in, so that what it computes is renewed when that changes."""
+    function = load_function(spec)
+    module = sys.modules.get(getattr(function, "__module__", "") or spec.partition(":")[0])
+    file = getattr(module, "__file__", None)
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+    except OSError:
+        return ""
 
 
 @contextmanager

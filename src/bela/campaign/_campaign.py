@@ -12,7 +12,7 @@ from bela.campaign._inputs import check_limits, draw_key, encode_predictions, gi
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
 from bela.errors import LabelError, ParameterError, QuestionError
-from bela.features import PreparedData, prepare
+from bela.features import Embed, PreparedData, prepare
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import ArrayStore, Journal, Setup, Source
@@ -37,8 +37,9 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     Parameters
     ----------
-    data, features
-        The rows, and what they are compared by: see `bela.features.prepare`; or data that were prepared before.
+    data, features, embed
+        The rows, what they are compared by, and which models read their texts and images: see `bela.features.prepare`;
+        or data that were prepared before.
     method, seed
         How questions are chosen and rows labelled, by name, and all that is random.
     target, confidence, budget
@@ -76,16 +77,16 @@ class Campaign(AbstractContextManager["Campaign", None]):
     """
 
     def __init__(
-        self, data: object, *, features: str = "auto", method: str = DEFAULT_METHOD, target: float | None = None,
-        budget: int | None = None, confidence: float = 0.95, classes: Iterable[Label] | None = None,
-        labels: Mapping[int, Label] | Sequence[Label | None] | None = None,
+        self, data: object, *, features: str = "auto", embed: Embed = None, method: str = DEFAULT_METHOD,
+        target: float | None = None, budget: int | None = None, confidence: float = 0.95,
+        classes: Iterable[Label] | None = None, labels: Mapping[int, Label] | Sequence[Label | None] | None = None,
         predictions: Mapping[str, Any] | None = None, seed: int = 0, fingerprint: str | None = None,
         journal: Journal | None = None, arrays: ArrayStore | None = None, background: bool = False,
         progress: Progress | None = None, witness: Witness | None = None, **options: object,
     ) -> None:  # fmt: skip
         if int(seed) != seed or seed < 0:
             raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
-        prepared = data if isinstance(data, PreparedData) else prepare(data, features=features, seed=int(seed))
+        prepared = data if isinstance(data, PreparedData) else prepare(data, features=features, embed=embed, seed=seed)
         self.source: Source = prepared.source
         n_rows = self.source.n_rows
         check_limits(target, budget, n_rows)

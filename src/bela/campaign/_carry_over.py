@@ -178,8 +178,9 @@ def _plan(settings: Settings, records: Table) -> dict[str, Json]:
     before = FeaturePlan.from_dict(settings.features)
     exclude = {name for name in (settings.label_column, *settings.hidden) if name in records.columns}
     kinds = {name: kind for name, kind in before.columns.items() if name in records.columns}
-    options = {"features": before.features, "text_model": before.text_model}
-    return plan_features(records, exclude=exclude, kinds=kinds, **options).to_dict()
+    now = plan_features(records, exclude=exclude, kinds=kinds, features=before.features, embed="none")
+    models = {name: model for name, model in before.embed.items() if now.columns.get(name) == before.columns[name]}
+    return replace(now, embed=models).to_dict()  # rows that are the same keep their vectors
 
 
 def _next_number(path: Path) -> int:

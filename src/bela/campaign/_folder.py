@@ -24,7 +24,7 @@ from bela.campaign._trust import check_allowed
 from bela.campaign._verify import Verification, Verifier
 from bela.data import DATASETS, load_dataset, open_table, row_ids
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
-from bela.features import FeaturePlan, PreparedData, plan_features, prepare
+from bela.features import Embed, FeaturePlan, PreparedData, plan_features, prepare
 from bela.labels import label_like
 from bela.protocols import Table
 from bela.records import BoolArray, Label
@@ -92,15 +92,17 @@ class StoredCampaign(AbstractContextManager["StoredCampaign", None]):
 
 def create_campaign(
     data: str | Path, path: Path, *, kinds: Mapping[str, str] | None = None, features: str | None = None,
-    text_model: str | None = None, progress: Progress | None = None, tell: Callable[[str], object] | None = None,
-    background: bool = False, classes: Iterable[Label] | None = None, **settings: object,
+    embed: Embed = None, progress: Progress | None = None, tell: Callable[[str], object] | None = None,
+    fetching: Callable[[str], object] | None = None, background: bool = False, classes: Iterable[Label] | None = None,
+    **settings: object,
 ) -> StoredCampaign:  # fmt: skip
     """Begin a campaign in a new folder, about a file, a folder of images, or a dataset that has a name.
 
     `kinds` are those of columns that are not as they look, `features` is a `module:function` that computes features,
-    `text_model` reads texts. `progress` is called with what is being done and the share of it that is done, `tell` with
-    each line that says how the columns are taken. `background` and `classes` are as for `Campaign`, and `settings`
-    those of `Settings`, such as method, target, budget, seed, id_column, label_column, hidden.
+    `embed` says which models read texts and images. `progress` is called with what is being done and the share of it
+    that is done, `tell` with each line that says how the columns are taken, `fetching` before a model is fetched.
+    `background` and `classes` are as for `Campaign`, and `settings` those of `Settings`, such as method, target,
+    budget, seed, id_column, label_column, hidden.
     """
     if path.exists():
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
@@ -117,9 +119,9 @@ def create_campaign(
             if column is not None and column not in records.columns:
                 raise ParameterError(f"there is no column {column!r}: there are {', '.join(records.columns)}")
         exclude = {name for name in (chosen.label_column, *chosen.hidden) if name is not None}
-        plan = plan_features(records, exclude=exclude, kinds=kinds, features=features, text_model=text_model)
+        plan = plan_features(records, exclude=exclude, kinds=kinds, features=features, embed=embed, fetching=fetching)
         if tell is not None:
-            for line in plan.describe():
+            for line in (*plan.describe(), *plan.notices):
                 tell(line)
         if chosen.id_column is not None:
             row_ids(records, chosen.id_column)
@@ -154,8 +156,9 @@ def open_campaign(
     version of the program decides otherwise than the one before, go on with the answers to rows that are the same, as
     labels that the data bring. To look only: `recompute` trusts nothing that was kept, reads the data, computes the
     features, and decides everything anew (`verification` says what came out otherwise); `until` is how it was after so
-    many events. `progress` and `background` are as for `create_campaign`. A function or a model that computes the
-    features is run if whoever begins a campaign has named it, or somebody has said `allow_code` for it as it is.
+    many events. `progress` and `background` are as for `create_campaign`. A function that computes the features is run
+    if whoever began the campaign here has named it, or somebody has said `allow_code` for it as it is; so is one that
+    reads texts and images, or an address that they are sent to, for rows that have no vector yet.
     """
     path = Path(path)
     check_no_links(path)
@@ -166,7 +169,7 @@ def open_campaign(
         if not read_only:
             held.enter_context(_lock(path))
         settings = read_settings(path / SETTINGS)
-        check_allowed(path, FeaturePlan.from_dict(settings.features), allow_code=allow_code)
+        allowed = check_allowed(path, FeaturePlan.from_dict(settings.features), allow_code=allow_code)
         cache = None if recompute else path / "cache"
         data = settings.data if settings.data in DATASETS else path / settings.data
         records = _open_data(data, cache, settings.encoding, progress)
@@ -176,7 +179,8 @@ def open_campaign(
             held.callback(journal.close)
             arrays = FolderStore(path / "revisions" / Path(settings.journal).stem)
             verifier = Verifier(arrays) if recompute else None
-            prepared, predictions = _prepare(settings, records, cache, progress)
+            vectors = path / "cache" / "embeddings"  # kept: a model need not say the same to the last bit again
+            prepared, predictions = _prepare(settings, records, progress, cache=cache, vectors=vectors, allowed=allowed)
             total = max(journal.n_events, 1)
             campaign = Campaign(
                 prepared,
@@ -214,12 +218,15 @@ def open_campaign(
 
 
 def _prepare(
-    settings: Settings, records: Table, cache: Path | None, progress: Progress | None
+    settings: Settings, records: Table, progress: Progress | None, *, cache: Path | None, vectors: Path, allowed: bool
 ) -> tuple[PreparedData, dict[str, object]]:
     """Return what the method sees of the rows, and the labels under audit, which are compared instead of rows."""
     plan, label = FeaturePlan.from_dict(settings.features), settings.prediction
     if label is None:
-        return prepare(records, plan=plan, cache=cache, seed=settings.seed, progress=progress), {}
+        prepared = prepare(
+            records, plan=plan, cache=cache, vectors=vectors, seed=settings.seed, progress=progress, allowed=allowed
+        )
+        return prepared, {}
     return without_features(records, plan), {label: read_prediction(records, label, settings.score)}
 
 

@@ -14,6 +14,7 @@ import typer
 
 from bela.data import DATASETS, readers_by_ending
 from bela.errors import ParameterError
+from bela.features import EMBEDDINGS
 from bela.oracles import ORACLES
 from bela.records import DEFAULT_TARGET
 
@@ -66,7 +67,7 @@ class Taken(TypedDict):
     encoding: str | None
     kinds: dict[str, str]
     features: str
-    text_model: str | None
+    embed: list[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +132,11 @@ class CampaignOptions(BasicOptions):
         "row of numbers for each, or module:function, which gets a list of records and returns such rows.",
         metavar="FEATURES", shown="auto",
     )  # fmt: skip
-    text_model: str | None = option(
-        "A sentence-transformers model for the texts.", metavar="NAME", shown="TF-IDF"
+    embed: list[str] | None = option(
+        "Which model reads texts or images, beside their words or gradients: auto (what is installed and has its "
+        "weights on this machine), none, MODEL, or MODEL@DOOR, where DOOR is one of "
+        f"{', '.join(EMBEDDINGS)}, or an address; COLUMN=MODEL for one column. May be repeated.",
+        metavar="[COLUMN=]MODEL", shown="auto",
     )  # fmt: skip
 
     @property
@@ -160,7 +164,7 @@ class CampaignOptions(BasicOptions):
         """Return how the rows are to be read and compared."""
         return {
             "encoding": self.encoding, "kinds": self.kinds, "features": self.features or "auto",
-            "text_model": self.text_model,
+            "embed": self.embed or None,
         }  # fmt: skip
 
     def chosen(self) -> Chosen:

@@ -5,9 +5,10 @@ from bela.features._plan import KINDS, FeaturePlan, named_features, plan_feature
 from bela.features._prepare import PreparedData, compute_features, prepare
 from bela.features._scaling import Prepared, prepare_features
 from bela.features._source import FeatureSource, image_shape, learner_features
+from bela.features.embedding import EMBEDDED, EMBEDDINGS, Embed, Embedding, agrees
 
 __all__ = [
-    "KINDS", "FeaturePlan", "FeatureSource", "ImageFeatures", "Prepared", "PreparedData", "compute_features",
-    "fit_image_features", "image_features", "image_shape", "learner_features", "named_features", "plan_features",
-    "prepare", "prepare_features",
+    "EMBEDDED", "EMBEDDINGS", "KINDS", "Embed", "Embedding", "FeaturePlan", "FeatureSource", "ImageFeatures",
+    "Prepared", "PreparedData", "agrees", "compute_features", "fit_image_features", "image_features", "image_shape",
+    "learner_features", "named_features", "plan_features", "prepare", "prepare_features",
 ]  # fmt: skip

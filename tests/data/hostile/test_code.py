@@ -1,7 +1,9 @@
 """A campaign can name code that computes its features: nothing of it runs unless somebody has said yes to it."""
 
+import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from bela.cli import main
 from bela.errors import BelaError, ParameterError
 
 CODE = """
+from contextlib import suppress
 from pathlib import Path
 Path({mark!r}).write_text("it ran")
 def lengths(records):
@@ -105,13 +108,28 @@ def test_parents_of_a_module_do_not_run_either(wanting: Path, tmp_path: Path) ->
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_model_that_reads_texts_needs_a_yes(strangers: Path) -> None:
-    """It may be downloaded, or be a folder with classes of its own."""
-    settings = strangers / "campaign.toml"
-    text = settings.read_text()
-    settings.write_text(text.replace("[features.columns]", '[features]\ntext_model = "./model"\n[features.columns]'))
-    with pytest.raises(ParameterError, match="allow"):
-        open_campaign(strangers, read_only=True)
+def test_a_function_that_reads_texts_needs_a_yes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a model like others, but opening a campaign that names it runs nothing."""
+    monkeypatch.chdir(tmp_path)
+    sys.modules.pop("strange_reader", None)
+    mark = str(tmp_path / "ran")
+    (tmp_path / "strange_reader.py").write_text(
+        f"from pathlib import Path\nPath({mark!r}).touch()\ndef read(texts): return [[1.0, len(t)] for t in texts]\n"
+    )
+    data = tmp_path / "texts.csv"
+    data.write_text("text\n" + "".join(f"the text number {i} has some words of its own\n" for i in range(40)))
+    path = tmp_path / "own.bela"
+    with create_campaign(data, path, embed="strange_reader:read", method="random"):
+        assert (tmp_path / "ran").exists()  # whoever names it has allowed it
+    (tmp_path / "ran").unlink()
+    monkeypatch.setenv("BELA_CONFIG", str(tmp_path / "of-somebody-else"))
+    shutil.rmtree(path / "cache", ignore_errors=True)
+    for kept in path.glob("**/*vectors*"):
+        shutil.rmtree(kept, ignore_errors=True)
+    sys.modules.pop("strange_reader", None)
+    with suppress(BelaError), open_campaign(path, read_only=True):
+        pass
+    assert not (tmp_path / "ran").exists()
 
 
 def test_whoever_names_code_has_allowed_it(wanting: Path, tmp_path: Path) -> None:
