@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -10,14 +11,15 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+import typer
 
 from bela.campaign import Campaign, StoredCampaign, run_campaign
-from bela.cli._options import AnswerOptions
+from bela.cli._options import AnswerOptions, ModelOptions
 from bela.cli._output import Output, watch
 from bela.data import ArrayTable, column_labels, load_dataset, open_table
 from bela.errors import DataError, ParameterError
 from bela.labels import is_missing, label_like
-from bela.oracles import ORACLES, OracleContext, OracleOptions
+from bela.oracles import ORACLES, LLMOracle, OracleContext, OracleOptions, Permissions
 from bela.protocols import Oracle, Table
 from bela.records import Answer, IntArray, Label
 
@@ -32,6 +34,7 @@ class Answerer:
     truth: str | None
     batch: int | None
     make: Callable[[OracleContext], Oracle]
+    allowed: tuple[str, ...] = ()
 
     @property
     def truth_column(self) -> str | None:
@@ -43,29 +46,50 @@ def have_answered(
     stored: StoredCampaign, answerer: Answerer, output: Output, *, stop_after: int | None
 ) -> float | None:
     """Have an oracle answer for a campaign, and return the true share of right labels, if it is known."""
-    campaign, batch = stored.campaign, answerer.batch
-
-    def labels(name: str) -> Mapping[int, Label]:
-        return true_labels(stored.records, name, stored.settings.data)
-
-    context = OracleContext(
-        records=stored.records, hidden=stored.hidden, labels=labels, say=output.say,
-        classes=lambda: campaign.classes, closed=stored.settings.classes is not None,
-    )  # fmt: skip
+    campaign, batch, context = stored.campaign, answerer.batch, _context(stored, answerer, output)
     with closing(MatchingOracle(answerer.make(context), campaign)) as oracle, watch(stored.path.name) as show:
         if batch is None and oracle.batch:
             batch = max(oracle.batch, campaign.assessment.batch)
-        truth = None if answerer.truth is None else labels(answerer.truth)
+        truth = None if answerer.truth is None else context.labels(answerer.truth)
         trajectory = run_campaign(
             campaign, oracle, stop_after=stop_after, truth=truth, batch=batch, by=oracle.name, progress=show
         )
     return None if not trajectory or math.isnan(trajectory[-1].accuracy) else trajectory[-1].accuracy
 
 
-def choose_oracle(said: AnswerOptions, *, brings_truth: bool) -> Answerer:
+def show_prompt(stored: StoredCampaign, answerer: Answerer, output: Output) -> list[str]:
+    """Return what a language model would be sent about the first row, and what that may cost; nothing is sent."""
+    with closing(answerer.make(_context(stored, answerer, output))) as oracle:
+        return [*oracle.show(0), "---", *oracle.costs(stored.records.n_rows)] if isinstance(oracle, LLMOracle) else []
+
+
+def _context(stored: StoredCampaign, answerer: Answerer, output: Output) -> OracleContext:
+    campaign, book = stored.campaign, stored.campaign.book
+
+    def labels(name: str) -> Mapping[int, Label]:
+        return true_labels(stored.records, name, stored.settings.data)
+
+    return OracleContext(
+        records=stored.records, hidden=stored.hidden, labels=labels, say=output.say,
+        classes=lambda: campaign.classes, closed=stored.settings.classes is not None, folder=stored.path,
+        given={row: book.codes.classes[code] for row, code in book.given.items()},
+        permissions=Permissions(
+            path=Path(typer.get_app_dir("bela")) / "allowed.json", allowed=answerer.allowed,
+            ask=typer.confirm if can_ask() else None,
+        ),
+    )  # fmt: skip
+
+
+def can_ask() -> bool:
+    """Whether there is somebody at the keyboard."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def choose_oracle(said: AnswerOptions, model: ModelOptions, *, brings_truth: bool) -> Answerer:
     """Return who answers, by what was said with --truth, --oracle and --oracle-cmd."""
     options = OracleOptions(
-        batch=said.batch, timeout=said.timeout, retries=said.retries, keep_running=said.keep_running
+        batch=said.batch, timeout=said.timeout, retries=said.retries, keep_running=said.keep_running,
+        llm=model.choice(),
     )  # fmt: skip
     chosen = [("truth", said.truth), ("command", said.oracle_cmd), _named(said.oracle)]
     given = [(name, argument) for name, argument in chosen if argument is not None]
@@ -77,7 +101,10 @@ def choose_oracle(said: AnswerOptions, *, brings_truth: bool) -> Answerer:
         raise ParameterError(
             "nobody answers: name a column with --truth, a function with --oracle or a command with --oracle-cmd"
         )
-    return Answerer(truth=argument if name == "truth" else None, batch=said.batch, make=make)
+    if model.show_prompt and name != "llm":
+        raise ParameterError("--show-prompt is for --oracle llm: nobody else gets a prompt")
+    truth, allowed = argument if name == "truth" else None, tuple(model.allow or ())
+    return Answerer(truth=truth, batch=said.batch, make=make, allowed=allowed)
 
 
 def _named(oracle: str | None) -> tuple[str, str | None]:

@@ -146,6 +146,7 @@ def document_of(stored: StoredCampaign, result: Result) -> dict[str, Json]:
         result, stored.records,
         target=stored.campaign.target, given=stored.given, n_skipped=stored.campaign.book.n_skipped,
         n_suggested=stored.campaign.book.n_suggested, again=again(stored.campaign.book),
+        cost=stored.campaign.book.cost, language_model=stored.language_model,
     )  # fmt: skip
     document["journal"] = {"events": stored.journal.n_events, "digest": stored.journal.digest}
     return document
