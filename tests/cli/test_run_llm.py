@@ -192,3 +192,58 @@ def test_a_server_that_fails_and_comes_back(call: Call, table: Path, server: Mod
     assert "nothing that was answered so far is lost" in said.err
     server.usual = usual
     assert call("run", table, *options, "--json", "-").json["n_asked"] == 4
+
+
+def test_a_model_helps(call: Call, table: Path, server: ModelServer) -> None:
+    """A language model teaches, the column certifies; answers and costs are counted apart, and it may decline."""
+    options = ("--helper", "llm", *model(server, "--llm-price", "10,50", "--llm-cap", "1")[2:], "--truth", "kind")
+    said = call("run", table, *options, "--classes", "cat,dog", "--stop-after", 12, "--json", "-")
+    assert said.json["n_asked"] == 12
+    assert said.json["cost"] == 0
+    assert said.json["n_helped"] == len(server.calls) > 12
+    assert said.json["helper_cost"] == pytest.approx(0.0015 * len(server.calls))
+    assert "kind:" not in json.dumps([call["body"] for call in server.calls])
+    assert '{"label": null}' in server.calls[0]["body"]["messages"][0]["content"].replace('\\"', '"')
+    assert f"the helper answered {len(server.calls)} for 0.1" in call("status", table).out
+    call("export", "pets.bela", "--to", "labels.csv")
+    helper = json.loads(Path("labels.csv.certificate.json").read_text())["helper"]
+    assert helper["answers"] == len(server.calls)
+    assert helper["name"] == "llm m"
+    call("report", "pets.bela", "--to", "report.html")
+    assert "taught and were not believed" in Path("report.html").read_text()
+    call("verify", "pets.bela", "--export", "labels.csv")
+
+
+def test_a_cap_that_is_reached_ends_the_help(call: Call, table: Path, server: ModelServer) -> None:
+    """Without money the helper is given up, which is said, and the campaign goes on."""
+    options = ("--helper", "llm", *model(server, "--llm-price", "10,50", "--llm-cap", "0.05")[2:], "--truth", "kind")
+    said = call("run", table, *options, "--classes", "cat,dog", "--stop-after", 20)
+    assert "The helper was given up: the cap of 0.05 is reached" in said.out
+    assert len(server.calls) < 34
+    assert call("status", table, "--json").json["n_asked"] == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--helper", "llm", "--oracle", "llm"), "exclude each other"),
+        (("--helper", "a:b", "--helper-cmd", "cat", "--truth", "kind"), "exclude each other"),
+        (("--helper", "nonsense", "--truth", "kind"), "names no function"),
+        (("--helper", "llm", "--truth", "kind", "--classes", "cat,dog"), "--llm-url"),
+        (("--helper", "truth=kind", "--truth", "kind", *PAPER), "learns from no helper"),
+    ],
+)
+def test_helpers_that_cannot_be(
+    call: Call, table: Path, server: ModelServer, options: tuple[str, ...], words: str
+) -> None:
+    """What is wrong with a helper is said in one sentence."""
+    assert words in call("run", table, *options, status=2).err
+
+
+def test_a_helper_for_people(call: Call, table: Path, server: ModelServer) -> None:
+    """Who answers in the terminal can have a helper, and is told what is for it alone."""
+    options = ("--terminal", "--classes", "cat,dog", "--hide", "kind")
+    call("label", table, *options, "--helper", "llm", *model(server)[2:], typed="1\n2\nq\n")
+    assert call("status", table, "--json").json["n_asked"] == 2
+    said = call("label", table, *options, "--llm-cap", "3", status=2)
+    assert "--helper llm" in said.err

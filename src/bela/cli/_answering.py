@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Generator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -14,12 +14,12 @@ import numpy as np
 import typer
 
 from bela.campaign import Campaign, StoredCampaign, run_campaign
-from bela.cli._options import AnswerOptions, ModelOptions
+from bela.cli._options import AnswerOptions, HelperOptions, ModelOptions
 from bela.cli._output import Output, watch
 from bela.data import ArrayTable, column_labels, load_dataset, open_table
 from bela.errors import DataError, ParameterError
 from bela.labels import is_missing, label_like
-from bela.oracles import ORACLES, LLMOracle, OracleContext, OracleOptions, Permissions
+from bela.oracles import ORACLES, LLMOracle, ModelChoice, OracleContext, OracleOptions, Permissions
 from bela.protocols import Oracle, Table
 from bela.records import Answer, IntArray, Label
 
@@ -34,7 +34,7 @@ class Answerer:
     truth: str | None
     batch: int | None
     make: Callable[[OracleContext], Oracle]
-    allowed: tuple[str, ...] = ()
+    model: ModelOptions
 
     @property
     def truth_column(self) -> str | None:
@@ -46,7 +46,7 @@ def have_answered(
     stored: StoredCampaign, answerer: Answerer, output: Output, *, stop_after: int | None
 ) -> float | None:
     """Have an oracle answer for a campaign, and return the true share of right labels, if it is known."""
-    campaign, batch, context = stored.campaign, answerer.batch, _context(stored, answerer, output)
+    campaign, batch, context = stored.campaign, answerer.batch, _context(stored, answerer.model, output)
     with closing(MatchingOracle(answerer.make(context), campaign)) as oracle, watch(stored.path.name) as show:
         if batch is None and oracle.batch:
             batch = max(oracle.batch, campaign.assessment.batch)
@@ -57,13 +57,30 @@ def have_answered(
     return None if not trajectory or math.isnan(trajectory[-1].accuracy) else trajectory[-1].accuracy
 
 
-def show_prompt(stored: StoredCampaign, answerer: Answerer, output: Output) -> list[str]:
+@contextmanager
+def helping(
+    stored: StoredCampaign, helper: Callable[[OracleContext], Oracle] | None, model: ModelOptions, output: Output
+) -> Iterator[None]:
+    """Have a helper teach meanwhile, if there is one; if it failed, it is said why."""
+    if helper is None:
+        yield
+        return
+    with closing(helper(_context(stored, model, output))) as made:
+        stored.campaign.use_helper(made)
+        yield
+    if stored.campaign.book.help.ended:
+        output.say(f"The helper was given up: {stored.campaign.book.help.ended}.")
+
+
+def show_prompt(
+    stored: StoredCampaign, make: Callable[[OracleContext], Oracle], model: ModelOptions, output: Output
+) -> list[str]:
     """Return what a language model would be sent about the first row, and what that may cost; nothing is sent."""
-    with closing(answerer.make(_context(stored, answerer, output))) as oracle:
+    with closing(make(_context(stored, model, output))) as oracle:
         return [*oracle.show(0), "---", *oracle.costs(stored.records.n_rows)] if isinstance(oracle, LLMOracle) else []
 
 
-def _context(stored: StoredCampaign, answerer: Answerer, output: Output) -> OracleContext:
+def _context(stored: StoredCampaign, model: ModelOptions, output: Output) -> OracleContext:
     campaign, book = stored.campaign, stored.campaign.book
 
     def labels(name: str) -> Mapping[int, Label]:
@@ -74,7 +91,7 @@ def _context(stored: StoredCampaign, answerer: Answerer, output: Output) -> Orac
         classes=lambda: campaign.classes, closed=stored.settings.classes is not None, folder=stored.path,
         given={row: book.codes.classes[code] for row, code in book.given.items()},
         permissions=Permissions(
-            path=Path(typer.get_app_dir("bela")) / "allowed.json", allowed=answerer.allowed,
+            path=Path(typer.get_app_dir("bela")) / "allowed.json", allowed=tuple(model.allow or ()),
             ask=typer.confirm if can_ask() else None,
         ),
     )  # fmt: skip
@@ -85,26 +102,40 @@ def can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def choose_oracle(said: AnswerOptions, model: ModelOptions, *, brings_truth: bool) -> Answerer:
+def choose_helper(said: HelperOptions, model: ModelOptions) -> Callable[[OracleContext], Oracle] | None:
+    """Return what helps, by what was said with --helper and --helper-cmd; None if nothing does."""
+    if said.helper is not None and said.helper_cmd is not None:
+        raise ParameterError("--helper and --helper-cmd exclude each other: who is to help?")
+    name, argument = ("command", said.helper_cmd) if said.helper_cmd is not None else _named(said.helper)
+    if argument is None:
+        return None
+    choice = model.choice() if name == "llm" else ModelChoice()
+    return ORACLES[name](argument, OracleOptions(llm=choice, may_decline=True))
+
+
+def choose_oracle(
+    said: AnswerOptions, model: ModelOptions, *, brings_truth: bool, model_helps: bool = False
+) -> Answerer:
     """Return who answers, by what was said with --truth, --oracle and --oracle-cmd."""
     options = OracleOptions(
         batch=said.batch, timeout=said.timeout, retries=said.retries, keep_running=said.keep_running,
-        llm=model.choice(),
+        llm=ModelChoice() if model_helps else model.choice(),
     )  # fmt: skip
     chosen = [("truth", said.truth), ("command", said.oracle_cmd), _named(said.oracle)]
     given = [(name, argument) for name, argument in chosen if argument is not None]
     if len(given) > 1:
         raise ParameterError("--truth, --oracle and --oracle-cmd exclude each other: who is to answer?")
     name, argument = given[0] if given else ("truth", "")
+    if name == "llm" and model_helps:
+        raise ParameterError("--oracle llm and --helper llm exclude each other: a model cannot help itself")
     make = ORACLES[name](argument, options)
     if name == "truth" and not argument and not brings_truth:
         raise ParameterError(
             "nobody answers: name a column with --truth, a function with --oracle or a command with --oracle-cmd"
         )
-    if model.show_prompt and name != "llm":
+    if model.show_prompt and name != "llm" and not model_helps:
         raise ParameterError("--show-prompt is for --oracle llm: nobody else gets a prompt")
-    truth, allowed = argument if name == "truth" else None, tuple(model.allow or ())
-    return Answerer(truth=truth, batch=said.batch, make=make, allowed=allowed)
+    return Answerer(truth=argument if name == "truth" else None, batch=said.batch, make=make, model=model)
 
 
 def _named(oracle: str | None) -> tuple[str, str | None]:

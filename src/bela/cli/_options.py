@@ -237,8 +237,20 @@ class AnswerOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HelperOptions:
+    """Whatever answers too and is not believed."""
+
+    helper: str | None = option(
+        "What answers training questions without being believed: llm (a language model), a Python function, or "
+        "NAME=ARGUMENT, as for --oracle. Rows drawn at random never go to it.",
+        metavar="MODULE:FUNCTION",
+    )
+    helper_cmd: str | None = option("The same by a command, as for --oracle-cmd.", metavar="COMMAND")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """The language model that answers with `--oracle llm`; None where nothing was said."""
+    """The language model of `--oracle llm` or `--helper llm`; None where nothing was said."""
 
     llm_url: str | None = option(
         "The address of a server that speaks as OpenAI's does, such as https://api.openai.com/v1 or, on this machine, "

@@ -40,6 +40,7 @@ class OracleOptions:
     retries: int | None = None
     keep_running: bool = False
     llm: ModelChoice = field(default_factory=ModelChoice)
+    may_decline: bool = False  # whether somebody else is asked where it cannot tell
 
     def __post_init__(self) -> None:
         if self.batch is not None and self.batch < 1:

@@ -114,7 +114,7 @@ def result_of(stored: StoredCampaign) -> tuple[Result, Callable[..., dict[str, J
     describe = partial(
         certificate_document, records=stored.records, target=book.target, given=stored.given, n_skipped=book.n_skipped,
         n_suggested=dict(book.n_suggested), again=again(book), cost=book.cost,
-        language_model=stored.language_model,
+        language_model=stored.language_model, helper=book.help,
     )  # fmt: skip
     return result, lambda kept=result: {**describe(kept), "journal": at}
 

@@ -69,7 +69,7 @@ def choose_llm(argument: str, options: OracleOptions) -> Callable[[OracleContext
     return lambda context: make_llm(options, context)
 
 
-def make_llm(options: OracleOptions, context: OracleContext, *, may_decline: bool = False) -> LLMOracle:
+def make_llm(options: OracleOptions, context: OracleContext) -> LLMOracle:
     """Make the model that answers for a campaign: as it was frozen there, or as it was chosen now."""
     path = None if context.folder is None else context.folder / MODEL_FILE
     before = None if path is None or not path.exists() else read_model(path)
@@ -98,7 +98,7 @@ def make_llm(options: OracleOptions, context: OracleContext, *, may_decline: boo
 
     oracle = LLMOracle(
         context.records, client, classes=[by_text.get(name, name) for name in frozen.classes], hide=context.hidden,
-        guidelines=frozen.guidelines, examples=frozen.examples, may_decline=may_decline, parallel=parallel,
+        guidelines=frozen.guidelines, examples=frozen.examples, may_decline=options.may_decline, parallel=parallel,
         purse=Purse(paid, Price.parse(frozen.price), frozen.cap), first=begin,
     )  # fmt: skip
     return oracle
