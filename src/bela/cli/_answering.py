@@ -63,6 +63,8 @@ def helping(
 ) -> Iterator[None]:
     """Have a helper teach meanwhile, if there is one; if it failed, it is said why."""
     if helper is None:
+        if (name := stored.campaign.book.help.name) is not None:
+            output.say(f"Note: {name} has helped so far. Without --helper nobody does from now on.")
         yield
         return
     with closing(helper(_context(stored, model, output))) as made:
