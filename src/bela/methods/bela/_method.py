@@ -26,9 +26,9 @@ _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may p
 _FIRST = "first-questions"
 _BATCH = 64  # the most questions at once
 _LIVE = 0.6  # of alpha, for the looks of the first epoch
-_LIVE_WITH_AN_END = 0.3  # the same where there is a target or a budget, as releases will need it more
+_LIVE_WITH_AN_END = 0.2  # the same where there is a target or a budget, as releases will need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
-_RELEASE = 2 / 3  # of what is left, for a release that is to reach the target
+_RELEASE = 0.75  # of what is left, for a release that is to reach the target
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
 _RECENT = 4  # revisions that tell how fast the error falls
 _PRIOR = 4.0  # draws that a fit's own view of its errors is worth
@@ -94,17 +94,17 @@ class Bela(AssessingMethod):
         self._teaches = {}
         return self.epoch
 
-    def _live_part(self) -> float:
-        return _LIVE_AGAIN * self.certificates.alpha.left
-
     def _take_questions(self, book: Book, asked: Asked) -> None:
         """Take note of questions. The first one for training after weighted draws begins an epoch: see `Epoch`."""
         training = [proposal.row for proposal in asked.questions if proposal.role is Role.TRAINING]
-        if training and self.epoch.weighted:
-            waiting = self._waiting(book, training)
-            self.certificates.certified = None
-            rows = [proposal.row for proposal in asked.questions]
-            self._begin_epoch(book, self._live_part(), asking=rows).add_batch(waiting)
+        if training and self.certificates.certified is not None:
+            self.certificates.give_up()
+            if self.epoch.weighted:
+                waiting = self._waiting(book, training)
+                rows = [proposal.row for proposal in asked.questions]
+                self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left, asking=rows).add_batch(waiting)
+            else:  # nothing was drawn for it: the epoch that it began goes on
+                self._pool, self._pool_of = Pool.uniform(self.epoch.drawable), None
         for proposal in asked.questions:
             self._take_question(proposal)
 
@@ -148,7 +148,7 @@ class Bela(AssessingMethod):
         epoch = self.epoch
         if not event.separated:
             self.certificates.alpha.take(event.alpha + sum(alpha for _, alpha in event.looks))
-            epoch = self._begin_epoch(book, self._live_part())
+            epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
         for n_draws, alpha in event.looks:
             look = Look(
                 revision=index, population=epoch.population(), n_draws=n_draws, alpha=alpha, epoch=epoch,
@@ -169,7 +169,7 @@ class Bela(AssessingMethod):
         waiting = self._waiting(book)
         if change is not None:
             self.certificates.merge(book, change)
-        epoch = self._begin_epoch(book, self._live_part())
+        epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
         if self.certificates.revisions:  # the labels that there are, by draws from now on
             n_draws = max(epoch.n_draws(0) - len(waiting), 1)
             look = Look(
