@@ -101,6 +101,18 @@ def test_it_teaches(clusters: Any) -> None:
     assert together.weights["helper"] > 0
 
 
+def test_its_word_counts_where_rows_say_nothing() -> None:
+    """Where features are useless, rows get what the helper says of them, as far as it has agreed with people."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(400, 3)), rng.integers(0, 3, 400)
+    learner = TransductiveLearner(np.asarray(X, np.float32))
+    rows = rng.choice(400, 60, replace=False)
+    others = np.setdiff1d(np.arange(400), rows)
+    for labels, low, high in ((Helper(y, right=0.9).labels, 0.8, 1.0), (rng.integers(0, 3, 400), 0.2, 0.5)):
+        fit = learner.fit(rows, y[rows], helped=Answers(rows=np.arange(400), codes=labels))
+        assert low < (fit.classes[fit.proba.argmax(axis=1)] == y)[others].mean() < high
+
+
 @pytest.mark.parametrize("method", ["random", "bela-paper"])
 def test_methods_that_learn_from_no_helper(clusters: Any, method: str) -> None:
     """A helper that would be ignored is refused."""

@@ -131,7 +131,7 @@ class TransductiveLearner:
             return Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=0.0, weights={})
         rng = np.random.default_rng([self._seed, len(places)])
         members = list(self._fit_members(places, y, k, rng))
-        members += [] if helped is None else self._helper_members(places, helped, classes)
+        members += [] if helped is None else self._helper_members(Answers(rows=places, codes=y), helped, classes)
         left_out = [member.left_out for member in members]
         stack = fit_stack(left_out, y, rng, usual=[member.usual for member in members])
         weights = dict(zip((member.name for member in members), stack.weights.tolist(), strict=True))
@@ -155,12 +155,13 @@ class TransductiveLearner:
             left_out, score = fit_trees(columns[rows], classes, rng)
             yield _Member(name="trees", left_out=left_out, usual=1.0, score=partial(score, columns))
 
-    def _helper_members(self, rows: Rows, helped: Answers, classes: IntArray) -> Iterator[_Member]:
+    def _helper_members(self, answers: Answers, helped: Answers, classes: IntArray) -> Iterator[_Member]:
         inside = np.isin(helped.codes, classes)
         taught = Answers(rows=helped.rows[inside], codes=np.searchsorted(classes, helped.codes[inside]))
-        for name, scores in helper_scores(taught, self._views, self.graph, len(classes), self._seed):
+        found = helper_scores(taught, answers, self._views, self.graph, n_classes=len(classes), seed=self._seed)
+        for name, scores, left_out in found:
             usual = 4.0 if name == "helper" else 1.0
-            yield _Member(name=name, left_out=scores[rows], usual=usual, score=partial(np.asarray, scores))
+            yield _Member(name=name, left_out=left_out, usual=usual, score=partial(np.asarray, scores))
 
 
 class _Model(Protocol):
