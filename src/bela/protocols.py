@@ -289,3 +289,6 @@ class Method(Protocol):
 
     def revise(self, book: "Book") -> Job | None:
         """Return the making of the next revision if one is due; None for methods that need no such thing."""
+
+    def helper_rows(self, book: "Book") -> Sequence[int] | None:
+        """Return the rows that a helper shall say something about now; None for methods that learn from none."""

@@ -21,6 +21,9 @@ from bela.book import (
     ClassRenamed,
     Event,
     Flagged,
+    Helped,
+    HelperBegan,
+    HelperEnded,
     Merged,
     Rejected,
     Relabelled,
@@ -45,6 +48,7 @@ PEOPLE = (None, "Ann", "Bob")
 KINDS = (
     "asked", "answered", "skipped", "rejected", "second opinion", "answered again", "relabelled", "flagged",
     "class added", "class renamed", "class merged", "target set", "revised", "undone",
+    "helper began", "helped", "helper ended",
 )  # fmt: skip
 
 
@@ -124,6 +128,13 @@ def make_event(book: Book, choice: tuple[Any, ...]) -> Event | None:
             return TargetSet(target=0.9 if number % 2 else None, budget=number % N_ROWS)
         case "revised":
             return Revised(version=book.version, n_answers=book.n_known, arrays="r", digest="0", method_version=1)
+        case "helper began" if book.help.name is None:
+            return HelperBegan(name=("x", "y")[number % 2])
+        case "helped" if book.help.name is not None:
+            rows = tuple(row for row in range(N_ROWS) if row not in book.help.said)[: number % 4]
+            return Helped(rows=rows, labels=(label, None, other, "unheard of")[: len(rows)], cost=0.5)
+        case "helper ended" if book.help.name is not None:
+            return HelperEnded(reason="tired")
         case "undone":
             try:
                 book.step_to_undo(by)
@@ -171,7 +182,7 @@ def state(book: Book, *, facts: bool = True) -> dict[str, Any]:
             "known": book.known.tolist(), "codes": (names, book.codes.names), "asked": book.asked.tolist(),
             "questions": book.questions, "revisions": book.revisions, "began": book.began, "cost": book.cost,
             "limits": (book.target, book.budget, book.exhausted), "version": book.version, "count": count(book),
-            "n_again": again(book),
+            "n_again": again(book), "help": book.help, "helped": book.help.codes(book.codes, book.steps),
             "steps": book.steps,
         }  # fmt: skip
     return found

@@ -27,6 +27,7 @@ SCRIPT = [
     ("flagged", 2, "a", "a", "Ann"), ("class added", 0, "e", "a", "Ann"), ("class renamed", 0, "e", "z", None),
     ("class merged", 0, "a", "b", None), ("target set", 3, "a", "a", None), ("revised", 0, "a", "a", None),
     ("undone", 0, "a", "a", "Ann"), ("undone", 0, "a", "a", None),
+    ("helper began", 0, "a", "a", None), ("helped", 3, "a", "b", None), ("helper ended", 0, "a", "a", None),
 ]  # fmt: skip
 ODD: tuple[Json, ...] = (
     None, True, False, -1, 0, 1, 3, 8, 9, 10**30, 0.5, -0.5, 1e308, "", "a", "nonsense", "\ud800", "two\nlines",

@@ -66,7 +66,7 @@ class Neighbours:
     def first_questions(self) -> np.ndarray:
         return np.arange(0, N_ROWS, 8)
 
-    def fit(self, rows: np.ndarray, codes: np.ndarray) -> Fit:
+    def fit(self, rows: np.ndarray, codes: np.ndarray, *, helped: object = None) -> Fit:
         self._gate.pass_through()
         classes, y = np.unique(codes, return_inverse=True)
         votes = np.eye(len(classes))[y]

@@ -40,6 +40,9 @@ EVENTS: dict[str, dict[str, Json]] = {
     "class renamed": {"old": "a", "new": "z", "by": "Ann"},
     "class merged": {"old": "a", "into": "b", "by": "Ann"},
     "target set": {"target": 0.5, "budget": 30},
+    "helper began": {"name": "model"},
+    "helped": {"rows": [1, 2], "labels": ["a", None], "cost": 0.5},
+    "helper ended": {"reason": "no money"},
 }  # fmt: skip
 odd = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 60), st.integers(), st.floats(allow_nan=False, allow_infinity=False),

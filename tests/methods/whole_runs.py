@@ -19,7 +19,7 @@ from scipy.stats import binomtest
 
 from bela import Campaign
 from bela.book import Book, Change, Revised, RowChanged
-from bela.learning import Fit, Picks
+from bela.learning import Answers, Fit, Picks
 from bela.methods import METHODS
 from bela.methods.bela import Bela, _parts
 from bela.methods.bela._planning import Plan
@@ -101,6 +101,32 @@ class Fickle(Nearby):
         fit = super().fit(rows, codes)
         rng = np.random.default_rng([self._seed, len(rows), 32])
         return replace(fit, proba=rng.dirichlet(np.ones(len(fit.classes)), len(fit.proba)))
+
+
+class Trusting(Nearby):
+    """A learner that takes every word of a helper for true, where people have said nothing."""
+
+    def fit(self, rows: IntArray, codes: IntArray, *, helped: Answers | None = None) -> Fit:
+        fit = super().fit(rows, codes)
+        if helped is None:
+            return fit
+        proba = fit.proba.copy()
+        for row, code in zip(helped.rows.tolist(), helped.codes.tolist(), strict=True):
+            if row not in rows and code in fit.classes:
+                proba[row] = np.where(fit.classes == code, 0.98, 0.02 / len(fit.classes))
+        return replace(fit, proba=proba / proba.sum(axis=1, keepdims=True))
+
+
+class Learning(Nearby):
+    """A learner to which a helper's word is as good as anybody's."""
+
+    def fit(self, rows: IntArray, codes: IntArray, *, helped: Answers | None = None) -> Fit:
+        if helped is None:
+            return super().fit(rows, codes)
+        new = ~np.isin(helped.rows, rows)
+        fit = super().fit(np.concatenate([rows, helped.rows[new]]), np.concatenate([codes, helped.codes[new]]))
+        own = super().fit(rows, codes)
+        return replace(own, proba=fit.proba)
 
 
 # ------------------------------------------------------------------------------------------------- populations
@@ -194,7 +220,8 @@ class Restless(Bela):
 class Design:
     """A population, a learner, and the manners of those who answer.
 
-    `skips` says which rows nobody answers, `brings` which labels are there from the start; both know all labels.
+    `skips` says which rows nobody answers, `brings` which labels are there from the start, `helps` what a helper says;
+    all know all labels.
     With `batch` questions are answered in any order. With `slips`, some answers are wrong at first and changed later,
     and some are taken back and given again. Who `denies` errors changes the answer to a draw that was labelled wrong
     into that label, once it is known. `about` is the statement that is watched: the certificate, the bounds of all
@@ -207,6 +234,7 @@ class Design:
     options: dict[str, Any] = field(default_factory=dict)
     skips: Callable[[Rng, FloatArray, IntArray], BoolArray] | None = None
     brings: Callable[[Rng, FloatArray, IntArray], IntArray] | None = None
+    helps: Callable[[Rng, FloatArray, IntArray], list[int | None]] | None = None
     batch: int = 1
     slips: bool = False
     denies: bool = False
@@ -247,6 +275,18 @@ def easiest(rng: Rng, X: FloatArray, y: IntArray) -> IntArray:
     return np.argsort(((X - middle[y]) ** 2).sum(axis=1))[:30]
 
 
+def fair_help(rng: Rng, X: FloatArray, y: IntArray) -> list[int | None]:
+    """A helper that is right in four of five rows, and cannot tell in some."""
+    said = np.where(rng.random(len(y)) < 0.8, y, rng.integers(0, y.max() + 1, len(y)))
+    return [None if luck < 0.1 else int(label) for luck, label in zip(rng.random(len(y)), said, strict=True)]
+
+
+def treacherous_help(rng: Rng, X: FloatArray, y: IntArray) -> list[int | None]:
+    """A helper that is right about every other row, to be believed, and always wrong about the rest."""
+    wrong = (y + 1) % (y.max() + 1)
+    return [int(label) for label in np.where(rng.random(len(y)) < 0.5, y, wrong)]
+
+
 DESIGNS = {
     "no end": Design(population=balanced),
     "no end, noisy labels": Design(population=noisy),
@@ -282,6 +322,14 @@ DESIGNS = {
         population=noisy, learner=overconfident, method=Restless, options={"target": 0.99}, skips=one_in_ten, batch=5
     ),
     "restless, errors denied": Design(population=noisy, method=Restless, options={"target": 0.99}, denies=True),
+    "a fair helper": Design(population=balanced, learner=Learning, helps=fair_help, options={"target": 0.85}),
+    "a fair helper, no end": Design(population=noisy, learner=Learning, helps=fair_help),
+    "a treacherous helper that is believed": Design(
+        population=balanced, learner=Trusting, helps=treacherous_help, options={"target": 0.85}
+    ),
+    "a treacherous helper, restless": Design(
+        population=noisy, learner=Trusting, method=Restless, helps=treacherous_help, options={"target": 0.99}
+    ),
 }
 
 REAL = {
@@ -406,6 +454,16 @@ class UndividedParts(Bela):
         )
 
 
+class HelperCertifies(Bela):
+    """What a helper has said about a row is taken for its answer when it is drawn."""
+
+    def follow(self, book: Book, change: Change) -> None:
+        if isinstance(change, RowChanged) and change.role is Role.BOUNDS and change.code != UNKNOWN:
+            said = book.help.codes(book.codes, book.steps)
+            change = replace(change, code=said.get(change.row, change.code))
+        super().follow(book, change)
+
+
 class Surest(Nearby):
     """Asks where it is in no doubt at all."""
 
@@ -430,6 +488,10 @@ BROKEN: dict[str, tuple[type[Bela], Design]] = {
     ),
     "alpha not divided by parts": (UndividedParts, Design(population=balanced, learner=overconfident, about="sure")),
     "only the last answer counts": (LastWord, Design(population=useless, denies=True, until=0.5)),
+    "a helper's answer counts as a draw": (
+        HelperCertifies,
+        Design(population=useless, learner=Trusting, helps=treacherous_help, until=0.5),
+    ),
 }
 """Rules broken on purpose, each in a design where it must show; with the design's own method it must not."""
 
@@ -461,6 +523,8 @@ def run(design: Design, alpha: float, seed: int, method: type[Bela] | None = Non
     skipped = design.skips(rng, X, y) if design.skips else np.zeros(n, dtype=bool)
     brought = design.brings(rng, X, y) if design.brings else np.zeros(0, dtype=int)
     options = dict(design.options)
+    if design.helps is not None:
+        options["helper"] = np.array(design.helps(rng, X, y), dtype=object)
     if design.learner is not None:
         options["learner"] = design.learner(X, seed)
     with patch.dict(METHODS._loaded, {"bela": method or design.method}):

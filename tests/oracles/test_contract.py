@@ -19,15 +19,23 @@ from bela.errors import ParameterError
 from bela.oracles import (
     ORACLES,
     CallableOracle,
+    ChatClient,
     CommandOracle,
     FunctionOracle,
+    LLMOracle,
+    ModelChoice,
     OracleContext,
     OracleOptions,
+    Price,
+    Purse,
     TruthOracle,
     make_oracle,
 )
 from bela.protocols import Oracle
 from bela.records import Answer
+from bela.storage import PaidCalls
+
+from .llm_server import ModelServer
 
 LABELS = ["cat", "dog", None, "cat"]
 SCRIPT = f"""
@@ -36,11 +44,21 @@ for line in sys.stdin:
     row = json.loads(line)["id"]
     print(json.dumps({{"id": row, "label": {LABELS!r}[row], "cost": 0.5}}))
 """
+SERVERS: list[ModelServer] = []
+
+
+def ask_model() -> LLMOracle:
+    SERVERS.append(ModelServer(lambda text: LABELS[int(text)]))
+    purse = Purse(PaidCalls(), Price(into=5000.0))
+    return LLMOracle(record_of, ChatClient(SERVERS[-1].url, "model"), classes=["cat", "dog"], purse=purse)
+
+
 MADE: dict[str, Callable[[], Oracle]] = {
     "TruthOracle": lambda: TruthOracle(LABELS, 4),
     "CallableOracle": lambda: CallableOracle(lambda rows: [LABELS[row] for row in rows]),
     "FunctionOracle": lambda: FunctionOracle(lambda records: [LABELS[r["row"]] for r in records], record_of),
     "CommandOracle": lambda: CommandOracle([sys.executable, "-S", "-c", SCRIPT], record_of),
+    "LLMOracle": ask_model,
 }
 
 
@@ -54,6 +72,8 @@ def oracle(request: pytest.FixtureRequest) -> Any:
     made = MADE[request.param]()
     yield made
     made.close()
+    while SERVERS:
+        SERVERS.pop().close()
 
 
 def test_every_oracle_is_here() -> None:
@@ -63,7 +83,7 @@ def test_every_oracle_is_here() -> None:
 
 def test_each_row_is_answered_once(oracle: Oracle) -> None:
     """There is one answer a row, with what it cost; None skips; asking nothing gives nothing."""
-    cost = 0.5 if isinstance(oracle, CommandOracle) else 0.0
+    cost = 0.5 if isinstance(oracle, CommandOracle | LLMOracle) else 0.0
     answers = sorted(oracle.answers(np.array([3, 2, 1])), key=lambda answer: answer.row)
     assert answers == [Answer(row=row, label=LABELS[row], cost=cost) for row in (1, 2, 3)]
     assert all(type(answer.row) is int for answer in answers)
@@ -82,7 +102,7 @@ def test_it_keeps_the_protocol(oracle: Oracle) -> None:
 
 def test_the_oracles_that_come_with_bela() -> None:
     """Each module of kinds has added its own."""
-    assert set(ORACLES.names) == {"truth", "function", "command"}
+    assert set(ORACLES.names) == {"truth", "function", "command", "llm"}
 
 
 def context() -> OracleContext:
@@ -112,11 +132,18 @@ def test_options_of_commands(name: str, option: dict[str, Any]) -> None:
         ORACLES[name]("json:loads", OracleOptions(**option))
 
 
+@pytest.mark.parametrize("name", ["truth", "function", "command"])
+def test_options_of_language_models(name: str) -> None:
+    """What is meant for a language model is refused by whatever is none."""
+    with pytest.raises(ParameterError, match="--llm-max-tokens is for a language model"):
+        ORACLES[name]("json:loads", OracleOptions(llm=ModelChoice(max_tokens=3)))
+
+
 @pytest.mark.parametrize("name", ORACLES.names)
 def test_the_documentation_lists_what_the_registry_holds(name: str) -> None:
     """Each oracle is in the table of docs/campaigns.md, with what it says of itself."""
     text = (Path(__file__).parents[2] / "docs" / "campaigns.md").read_text(encoding="utf-8")
-    [row] = re.findall(rf"^\| `{name}=[^|]*` \| [^|]* \| (.*) \|$", text, re.MULTILINE)
+    [row] = re.findall(rf"^\| `{name}(?:=[^|]*)?` \| [^|]* \| (.*) \|$", text, re.MULTILINE)
     assert (ORACLES[name].__doc__ or "").startswith(row)
 
 

@@ -1,28 +1,16 @@
 """The state of a campaign: the fold of its events, and the only copy of what is known, open, declined, and by whom."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from bela.book import _events as events
 from bela.book._events import Change, Event, Merged, RowChanged, Unmerged
+from bela.book._help import Help
+from bela.book._steps import Step
 from bela.errors import JournalError, LabelError, QuestionError
 from bela.labels import LabelCodes
 from bela.records import UNKNOWN, BoolArray, IntArray, Label, Question, Role
-
-
-@dataclass(slots=True)
-class Step:
-    """An event that can be undone, and what it takes to undo it."""
-
-    event: Event
-    before: int = UNKNOWN  # the class code that a relabelled row had, or of a correction that an answer made needless
-    opinion: int = UNKNOWN  # what whoever answered had said before
-    code: int = UNKNOWN  # of a class that was merged
-    into: int = UNKNOWN
-    rows: list[int] = field(default_factory=list)  # of the class that was merged
-    number: int = 0  # of the event
 
 
 class Book:
@@ -64,6 +52,7 @@ class Book:
         self.again: dict[int, tuple[int, int]] = {}  # draw to what was said at first and when asked again, class codes
         self.steps: list[Step] = []  # what can be undone, the last at the end
         self.revisions: list[events.Revised] = []
+        self.help = Help()
         self.n_answers = dict.fromkeys(Role, 0)
         self.n_suggested = dict.fromkeys(Role, 0)  # answers that were given with a suggestion in sight
         self.began: events.Began | None = None
@@ -396,4 +385,7 @@ _FOLDS: dict[type[Event], Callable[..., Change | None]] = {
     events.AnsweredAgain: Book._repeat, events.Relabelled: Book._relabel, events.Flagged: Book._flag,
     events.ClassAdded: Book._add_class, events.ClassRenamed: Book._rename_class, events.ClassMerged: Book._merge_class,
     events.TargetSet: Book._set_target, events.Undone: Book._undo,
+    events.HelperBegan: lambda book, event: book.help.begin(event),
+    events.Helped: lambda book, event: book.help.take(event, book.n_rows),
+    events.HelperEnded: lambda book, event: book.help.end(event),
 }  # fmt: skip

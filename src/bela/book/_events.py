@@ -193,6 +193,26 @@ class TargetSet(Event, kind="target set"):
     budget: Count | None = None
 
 
+class HelperBegan(Event, kind="helper began"):
+    """Somebody or something helps from now on: it answers, and is not believed."""
+
+    name: StrictStr
+
+
+class Helped(Event, kind="helped"):
+    """The helper said what it thinks of rows, None where it cannot tell; that teaches, and certifies nothing."""
+
+    rows: tuple[Count, ...]
+    labels: tuple[LabelValue | None, ...]
+    cost: Cost = 0.0
+
+
+class HelperEnded(Event, kind="helper ended"):
+    """Nobody helps any more, for a reason in a few words; what was said before goes on to teach."""
+
+    reason: StrictStr = ""
+
+
 class Undone(Event, kind="undone"):
     """The last step was taken back, or with `by` the last of one person."""
 
@@ -259,4 +279,6 @@ class Unmerged:
     declined: BoolArray
 
 
-Change: TypeAlias = Began | Asked | Revised | TargetSet | RowChanged | Merged | Unmerged
+Change: TypeAlias = (
+    Began | Asked | Revised | TargetSet | RowChanged | Merged | Unmerged | HelperBegan | Helped | HelperEnded
+)

@@ -49,6 +49,8 @@ class Counts:
     n_corrected: int
     known: Mapping[Label, int]
     cost: float
+    n_helped: int = 0  # rows that a helper has answered
+    helper_cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,7 @@ def count(book: Book) -> Counts:
         n_training=book.n_answers[Role.TRAINING], n_bounds=book.n_answers[Role.BOUNDS], n_skipped=book.n_skipped,
         n_open=len(book.open), n_given=len(book.given), n_corrected=len(book.corrections), cost=book.cost,
         known={label: int(counts[book.code_of(label)]) for label in book.codes.names},
+        n_helped=book.help.n_answers, helper_cost=book.help.cost,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bela.book import Asked, Began, Book, events
+from bela.campaign._helping import Helping
 from bela.campaign._inputs import check_limits, draw_key, encode_predictions, given_labels, split_predictions
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
@@ -16,20 +17,11 @@ from bela.features import Embed, PreparedData, prepare
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import ArrayStore, Journal, Setup, Source
-from bela.records import (
-    UNKNOWN,
-    Assessment,
-    Certificate,
-    ClassBound,
-    Forecast,
-    Label,
-    Question,
-    Result,
-    Rung,
-    StopReason,
-    SurePart,
-)  # fmt: skip
 from bela.storage import MemoryArrays
+
+from bela.records import (  # isort: skip
+    UNKNOWN, Assessment, Certificate, ClassBound, Forecast, Label, Question, Result, Rung, StopReason, SurePart,
+)  # fmt: skip
 
 
 class Campaign(AbstractContextManager["Campaign", None]):
@@ -52,9 +44,10 @@ class Campaign(AbstractContextManager["Campaign", None]):
         where there is none.
     predictions
         Labels that something has given to all rows before, by name: the labels, or a pair of labels and scores.
+    helper : what answers too but is not believed, as for `use_helper`.
     fingerprint, journal, arrays
-        A digest of the data, if there is one; where everything that happens is written before it takes effect, and the
-        arrays of revisions are kept. A journal that has events in it is folded: the campaign goes on where it was.
+        A digest of the data, if any; where what happens is written before it takes effect, and arrays of revisions are
+        kept. A journal that has events in it is folded: the campaign goes on where it was.
     background
         Make revisions in a thread of their own, and go on asking meanwhile.
     progress, witness
@@ -80,9 +73,9 @@ class Campaign(AbstractContextManager["Campaign", None]):
         self, data: object, *, features: str = "auto", embed: Embed = None, method: str = DEFAULT_METHOD,
         target: float | None = None, budget: int | None = None, confidence: float = 0.95,
         classes: Iterable[Label] | None = None, labels: Mapping[int, Label] | Sequence[Label | None] | None = None,
-        predictions: Mapping[str, Any] | None = None, seed: int = 0, fingerprint: str | None = None,
-        journal: Journal | None = None, arrays: ArrayStore | None = None, background: bool = False,
-        progress: Progress | None = None, witness: Witness | None = None, **options: object,
+        predictions: Mapping[str, Any] | None = None, helper: object = None, seed: int = 0,
+        fingerprint: str | None = None, journal: Journal | None = None, arrays: ArrayStore | None = None,
+        background: bool = False, progress: Progress | None = None, witness: Witness | None = None, **options: object,
     ) -> None:  # fmt: skip
         if int(seed) != seed or seed < 0:
             raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
@@ -105,6 +98,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
         self._let_go: Callable[[], None] | None = None  # of the folder that it was opened from
         self._recorder = Recorder(self.book, self.method)
         self._revising = Revising(self.method, self.book, arrays, self._recorder.record, background=background)
+        self._helping = Helping(self.method, self.book, self._recorder.make, background=background)
+        self.use_helper(helper)
         began = Began(
             method=method, n_rows=n_rows, confidence=self.confidence, seed=self.seed, key=key,
             classes=codes.names if codes.closed else None, n_given=len(given), set_aside=tuple(self.book.set_aside),
@@ -129,6 +124,10 @@ class Campaign(AbstractContextManager["Campaign", None]):
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def use_helper(self, helper: object) -> None:
+        """Have labels, a function from rows or an oracle teach without being believed, and get no draws; or nobody."""
+        self._helping.helper = None if helper is None else make_oracle(helper, self.n_rows)
+
     # ---------------------------------------------------------------------------------------- ask and tell
 
     def ask(self, n: int = 1, *, wait: bool = True) -> list[Question]:
@@ -147,10 +146,12 @@ class Campaign(AbstractContextManager["Campaign", None]):
                 wanted = min(wanted, book.budget - book.n_asked - len(book.open))
             if wanted <= 0:
                 break
+            self._helping.advance()
             self._revising.advance()
             if not self._propose(wanted):
-                if not (wait and not book.open and self._revising.under_way):
+                if not (wait and not book.open and (self._revising.under_way or self._helping.under_way)):
                     break
+                self._helping.wait()
                 self._revising.wait()
         return list(self.open_questions[:n])
 
@@ -158,7 +159,7 @@ class Campaign(AbstractContextManager["Campaign", None]):
         """Open further questions; whether there is a reason to try for more at once."""
         book = self.book
         proposals = tuple(self.method.propose(book, wanted))
-        exhausted = not proposals and not book.open and not self._revising.under_way
+        exhausted = not (proposals or book.open or self._revising.under_way or self._helping.under_way)
         if proposals or exhausted != book.exhausted:
             self._recorder.ask(Asked(version=book.version, n=wanted, questions=proposals, exhausted=exhausted))
         corrected = [question for question in book.open.values() if question.row in book.corrections]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bela.book import n_said
 from bela.campaign._audit import without_features
 from bela.campaign._campaign import Campaign
 from bela.campaign._carry_over import brought_labels, carry_over, read_carried, save_digests
@@ -26,6 +27,7 @@ from bela.data import DATASETS, load_dataset, open_table, row_ids
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
 from bela.features import Embed, FeaturePlan, PreparedData, plan_features, prepare
 from bela.labels import label_like
+from bela.oracles import MODEL_FILE, model_name, read_model
 from bela.protocols import Table
 from bela.records import BoolArray, Label
 from bela.storage import FolderStore, SQLiteJournal, check_no_links, lock_file, sync_folder
@@ -68,6 +70,15 @@ class StoredCampaign(AbstractContextManager["StoredCampaign", None]):
         """The columns that an oracle must not see: labels, and what else was hidden."""
         label = self.settings.label_column
         return (*self.settings.hidden, *(() if label is None else (label,)))
+
+    @property
+    def language_model(self) -> tuple[str, int] | None:
+        """The language model that answers for the campaign, if one does, and how many answers it has given."""
+        file = self.path / MODEL_FILE
+        if not file.exists():
+            return None
+        model = read_model(file).model
+        return model, n_said(self.campaign.book)[model_name(model)]
 
     def ids(self) -> Sequence[str] | Sequence[int] | None:
         """Return what the rows are called, None if by their numbers."""

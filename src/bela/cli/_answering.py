@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping
-from contextlib import closing
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+import typer
 
 from bela.campaign import Campaign, StoredCampaign, run_campaign
-from bela.cli._options import AnswerOptions
+from bela.cli._options import AnswerOptions, HelperOptions, ModelOptions
 from bela.cli._output import Output, watch
 from bela.data import ArrayTable, column_labels, load_dataset, open_table
 from bela.errors import DataError, ParameterError
 from bela.labels import is_missing, label_like
-from bela.oracles import ORACLES, OracleContext, OracleOptions
+from bela.oracles import ORACLES, LLMOracle, ModelChoice, OracleContext, OracleOptions, Permissions
 from bela.protocols import Oracle, Table
 from bela.records import Answer, IntArray, Label
 
@@ -32,6 +34,7 @@ class Answerer:
     truth: str | None
     batch: int | None
     make: Callable[[OracleContext], Oracle]
+    model: ModelOptions
 
     @property
     def truth_column(self) -> str | None:
@@ -43,41 +46,95 @@ def have_answered(
     stored: StoredCampaign, answerer: Answerer, output: Output, *, stop_after: int | None
 ) -> float | None:
     """Have an oracle answer for a campaign, and return the true share of right labels, if it is known."""
-    campaign, batch = stored.campaign, answerer.batch
-
-    def labels(name: str) -> Mapping[int, Label]:
-        return true_labels(stored.records, name, stored.settings.data)
-
-    context = OracleContext(
-        records=stored.records, hidden=stored.hidden, labels=labels, say=output.say,
-        classes=lambda: campaign.classes, closed=stored.settings.classes is not None,
-    )  # fmt: skip
+    campaign, batch, context = stored.campaign, answerer.batch, _context(stored, answerer.model, output)
     with closing(MatchingOracle(answerer.make(context), campaign)) as oracle, watch(stored.path.name) as show:
         if batch is None and oracle.batch:
             batch = max(oracle.batch, campaign.assessment.batch)
-        truth = None if answerer.truth is None else labels(answerer.truth)
+        truth = None if answerer.truth is None else context.labels(answerer.truth)
         trajectory = run_campaign(
             campaign, oracle, stop_after=stop_after, truth=truth, batch=batch, by=oracle.name, progress=show
         )
     return None if not trajectory or math.isnan(trajectory[-1].accuracy) else trajectory[-1].accuracy
 
 
-def choose_oracle(said: AnswerOptions, *, brings_truth: bool) -> Answerer:
+@contextmanager
+def helping(
+    stored: StoredCampaign, helper: Callable[[OracleContext], Oracle] | None, model: ModelOptions, output: Output
+) -> Iterator[None]:
+    """Have a helper teach meanwhile, if there is one; if it failed, it is said why."""
+    if helper is None:
+        if (name := stored.campaign.book.help.name) is not None:
+            output.say(f"Note: {name} has helped so far. Without --helper nobody does from now on.")
+        yield
+        return
+    with closing(helper(_context(stored, model, output))) as made:
+        stored.campaign.use_helper(made)
+        yield
+    if stored.campaign.book.help.ended:
+        output.say(f"The helper was given up: {stored.campaign.book.help.ended}.")
+
+
+def show_prompt(
+    stored: StoredCampaign, make: Callable[[OracleContext], Oracle], model: ModelOptions, output: Output
+) -> list[str]:
+    """Return what a language model would be sent about the first row, and what that may cost; nothing is sent."""
+    with closing(make(_context(stored, model, output))) as oracle:
+        return [*oracle.show(0), "---", *oracle.costs(stored.records.n_rows)] if isinstance(oracle, LLMOracle) else []
+
+
+def _context(stored: StoredCampaign, model: ModelOptions, output: Output) -> OracleContext:
+    campaign, book = stored.campaign, stored.campaign.book
+
+    def labels(name: str) -> Mapping[int, Label]:
+        return true_labels(stored.records, name, stored.settings.data)
+
+    return OracleContext(
+        records=stored.records, hidden=stored.hidden, labels=labels, say=output.say,
+        classes=lambda: campaign.classes, closed=stored.settings.classes is not None, folder=stored.path,
+        given={row: book.codes.classes[code] for row, code in book.given.items()},
+        permissions=Permissions(allowed=tuple(model.allow or ()), ask=typer.confirm if can_ask() else None),
+    )  # fmt: skip
+
+
+def can_ask() -> bool:
+    """Whether there is somebody at the keyboard."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def choose_helper(said: HelperOptions, model: ModelOptions) -> Callable[[OracleContext], Oracle] | None:
+    """Return what helps, by what was said with --helper and --helper-cmd; None if nothing does."""
+    if said.helper is not None and said.helper_cmd is not None:
+        raise ParameterError("--helper and --helper-cmd exclude each other: who is to help?")
+    name, argument = ("command", said.helper_cmd) if said.helper_cmd is not None else _named(said.helper)
+    if argument is None:
+        return None
+    choice = model.choice() if name == "llm" else ModelChoice()
+    return ORACLES[name](argument, OracleOptions(llm=choice, may_decline=True))
+
+
+def choose_oracle(
+    said: AnswerOptions, model: ModelOptions, *, brings_truth: bool, model_helps: bool = False
+) -> Answerer:
     """Return who answers, by what was said with --truth, --oracle and --oracle-cmd."""
     options = OracleOptions(
-        batch=said.batch, timeout=said.timeout, retries=said.retries, keep_running=said.keep_running
+        batch=said.batch, timeout=said.timeout, retries=said.retries, keep_running=said.keep_running,
+        llm=ModelChoice() if model_helps else model.choice(),
     )  # fmt: skip
     chosen = [("truth", said.truth), ("command", said.oracle_cmd), _named(said.oracle)]
     given = [(name, argument) for name, argument in chosen if argument is not None]
     if len(given) > 1:
         raise ParameterError("--truth, --oracle and --oracle-cmd exclude each other: who is to answer?")
     name, argument = given[0] if given else ("truth", "")
+    if name == "llm" and model_helps:
+        raise ParameterError("--oracle llm and --helper llm exclude each other: a model cannot help itself")
     make = ORACLES[name](argument, options)
     if name == "truth" and not argument and not brings_truth:
         raise ParameterError(
             "nobody answers: name a column with --truth, a function with --oracle or a command with --oracle-cmd"
         )
-    return Answerer(truth=argument if name == "truth" else None, batch=said.batch, make=make)
+    if model.show_prompt and name != "llm" and not model_helps:
+        raise ParameterError("--show-prompt is for --oracle llm: nobody else gets a prompt")
+    return Answerer(truth=argument if name == "truth" else None, batch=said.batch, make=make, model=model)
 
 
 def _named(oracle: str | None) -> tuple[str, str | None]:

@@ -5,26 +5,44 @@ from contextlib import suppress
 from types import MappingProxyType
 
 from bela.campaign import StoredCampaign
+from bela.cli._answering import choose_helper, helping, show_prompt
 from bela.cli._auditing import AuditLabeller, audit_in_terminal
 from bela.cli._campaigns import folder_of, open_or_create
-from bela.cli._options import CampaignOptions, FolderOptions, PageOptions, PeopleOptions, TeamOptions
+from bela.cli._options import (
+    CampaignOptions,
+    FolderOptions,
+    HelperOptions,
+    ModelOptions,
+    PageOptions,
+    PeopleOptions,
+    TeamOptions,
+)
 from bela.cli._output import Output
 from bela.cli._overview import Overview
 from bela.cli._terminal import TerminalLabeller, label_in_terminal
+from bela.errors import ParameterError
 
 
 def label_by_hand(
     data: str, options: CampaignOptions, folder: FolderOptions, page: PageOptions | None,
-    people: PeopleOptions, *, json_file: str | None, command: str,
+    people: PeopleOptions, *, help_from: HelperOptions, model: ModelOptions, json_file: str | None, command: str,
 ) -> None:  # fmt: skip
     """Let people answer on the page, or in the terminal where there is none; `command` is how to go on."""
     output = Output(json_file)
     path = folder_of(data, folder)
+    helper = choose_helper(help_from, model)
+    if helper is None and (model.choice().said() or model.show_prompt):
+        raise ParameterError("what is said about a language model is for --helper llm: leave it out")
     with open_or_create(data, path, options, folder, output, background=True) as stored:
-        if page is None:
-            answer_in_terminal(stored, output, again=people.again)
-        else:
-            answer_on_page(stored, output, page, people)
+        if model.show_prompt and helper is not None:
+            for line in show_prompt(stored, helper, model, output):
+                output.say(line)
+            return
+        with helping(stored, helper, model, output):
+            if page is None:
+                answer_in_terminal(stored, output, again=people.again)
+            else:
+                answer_on_page(stored, output, page, people)
         found = Overview(stored)
     output.finish(found.to_json(), found.summary(command))
 

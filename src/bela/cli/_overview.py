@@ -65,6 +65,7 @@ class Overview:
             counts.n_given and f"{counts.n_given:,} given by the data (taken as right)",
             counts.n_corrected and f"{counts.n_corrected:,} corrected unasked",
             counts.cost and f"cost {counts.cost:.6g}",
+            counts.n_helped and f"the helper answered {counts.n_helped:,}{_for(counts.helper_cost)}",
         ]
         return ", ".join(part for part in parts if isinstance(part, str)) + "."
 
@@ -111,6 +112,10 @@ class Overview:
         return [*lines, f"To go on: {go_on} {self._name}"] if go_on else lines
 
 
+def _for(cost: float) -> str:
+    return f" for {cost:.6g}" if cost else ""
+
+
 def _part_lines(result: Result) -> list[str]:
     """Say in two lines which classes are the least certain, and how many rows are sure; nothing where nobody says."""
     if result.parts is None:
@@ -146,6 +151,8 @@ def document_of(stored: StoredCampaign, result: Result) -> dict[str, Json]:
         result, stored.records,
         target=stored.campaign.target, given=stored.given, n_skipped=stored.campaign.book.n_skipped,
         n_suggested=stored.campaign.book.n_suggested, again=again(stored.campaign.book),
+        cost=stored.campaign.book.cost, language_model=stored.language_model,
+        helper=stored.campaign.book.help,
     )  # fmt: skip
     document["journal"] = {"events": stored.journal.n_events, "digest": stored.journal.digest}
     return document

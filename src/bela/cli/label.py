@@ -5,7 +5,17 @@ from typing import Annotated
 import typer
 
 from bela.cli._by_hand import label_by_hand
-from bela.cli._options import FolderOptions, JsonTo, LabelOptions, PageOptions, PeopleOptions, Place, with_options
+from bela.cli._options import (
+    FolderOptions,
+    HelperOptions,
+    JsonTo,
+    LabelOptions,
+    ModelOptions,
+    PageOptions,
+    PeopleOptions,
+    Place,
+    with_options,
+)
 
 
 @with_options
@@ -14,6 +24,8 @@ def label(
     *,
     options: LabelOptions,
     people: PeopleOptions,
+    help_from: HelperOptions,
+    model: ModelOptions,
     folder: FolderOptions,
     json_file: JsonTo = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Answer in the terminal instead of a browser.")] = False,
@@ -25,4 +37,7 @@ def label(
     asked: stop whenever you like.
     """
     chosen = None if terminal else page
-    label_by_hand(data, options, folder, chosen, people, json_file=json_file, command="bela label")
+    label_by_hand(
+        data, options, folder, chosen, people,
+        help_from=help_from, model=model, json_file=json_file, command="bela label",
+    )  # fmt: skip

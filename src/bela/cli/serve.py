@@ -1,7 +1,17 @@
 """`bela serve`: the labelling page of a campaign, for a team."""
 
 from bela.cli._by_hand import label_by_hand
-from bela.cli._options import FolderOptions, JsonTo, LabelOptions, PeopleOptions, Place, TeamOptions, with_options
+from bela.cli._options import (
+    FolderOptions,
+    HelperOptions,
+    JsonTo,
+    LabelOptions,
+    ModelOptions,
+    PeopleOptions,
+    Place,
+    TeamOptions,
+    with_options,
+)
 
 
 @with_options
@@ -10,6 +20,8 @@ def serve(
     *,
     options: LabelOptions,
     people: PeopleOptions,
+    help_from: HelperOptions,
+    model: ModelOptions,
     folder: FolderOptions,
     json_file: JsonTo = None,
     page: TeamOptions,
@@ -20,4 +32,7 @@ def serve(
     them. Reachable from this machine only, unless --host says otherwise; then the page asks for the token that is in
     the address.
     """
-    label_by_hand(data, options, folder, page, people, json_file=json_file, command="bela serve")
+    label_by_hand(
+        data, options, folder, page, people,
+        help_from=help_from, model=model, json_file=json_file, command="bela serve",
+    )  # fmt: skip

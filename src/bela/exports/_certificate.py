@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bela.book import Again
+from bela.book import Again, Help
 from bela.errors import DataError, ExportError
 from bela.exports._formats import SOURCES, label_sources
 from bela.exports._parts import kept_document, parts_document
@@ -24,19 +24,22 @@ from bela.records import BoolArray, Label, Result, Role
 
 SCHEMA = 1  # the version of the document's layout
 _PASSING = {"created", "export", "versions", "statement"}  # what may differ between two accounts of the same labels
-_LATER = {"by_class", "sure", "kept"}  # what older documents do not have
+_LATER = {"by_class", "sure", "kept", "cost", "language_model", "helper"}  # what older documents do not have
 _UNSAID = {"with_suggestion": {"draws": 0, "others": 0}, "again": {"asked": 0, "agreed": 0}}  # by earlier versions
 
 
 def certificate_document(
     result: Result, records: Table, *, target: float | None = None, given: BoolArray | None = None, n_skipped: int = 0,
-    n_suggested: Mapping[Role, int] | None = None, again: Again | None = None,
+    n_suggested: Mapping[Role, int] | None = None, again: Again | None = None, cost: float = 0.0,
+    language_model: tuple[str, int] | None = None, helper: Help | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Say all that a report must say about labels and their certificate, ready for JSON.
 
     `target` is the share of right labels that was asked for, `given` tells which labels the data brought, `n_skipped`
     how many questions the oracle would not answer, `n_suggested` how many answers of each role were given with a
-    suggestion in sight, `again` how often people were asked about the same draw twice.
+    suggestion in sight, `again` how often people were asked about the same draw twice, `cost` what all answers have
+    cost, `language_model` which one has answered, if one has, and how often, and `helper` what somebody said who taught
+    and was not believed.
     """
     from bela import __version__
 
@@ -53,6 +56,10 @@ def certificate_document(
     suggested = {"draws": 0, "others": 0, **_by_use(n_suggested or {})}
     if suggested["draws"]:
         statement += f" {suggestion_sentence(suggested['draws'])}"
+    if language_model is not None and language_model[1]:
+        statement += " {1:,} of the answers were given by the language model {0}: the oracle is that.".format(
+            *language_model
+        )
     rows, known = Counter(result.labels.tolist()), Counter(result.labels[result.known].tolist())
     return {
         **certificate.to_json(),
@@ -68,6 +75,14 @@ def certificate_document(
         },
         "with_suggestion": suggested,
         "again": {"asked": 0, "agreed": 0} if again is None else asdict(again),
+        "cost": cost,
+        "language_model": None if language_model is None else dict(
+            zip(("model", "answers"), language_model, strict=True)
+        ),
+        "helper": None if helper is None or not helper.said else {
+            "name": helper.last, "answers": helper.n_answers, "declined": len(helper.said) - helper.n_answers,
+            "cost": helper.cost,
+        },
         "unreadable": list(result.unreadable),
         "classes": [{"label": label, "rows": rows[label], "known": known[label]} for label in result.classes],
         **parts_document(result),

@@ -16,6 +16,7 @@ import numpy as np
 from bela.errors import DataError, ParameterError
 from bela.features._scaling import Components, Prepared
 from bela.learning._graph import MOST_ROWS, Floats, Graph, Rows, build_graph, deal_folds, propagate
+from bela.learning._helped import Answers, helper_scores
 from bela.learning._kernel_ridge import fit_kernel_ridge, fit_linear_ridge
 from bela.learning._questions import Picks, choose_questions, cold_start, one_thread
 from bela.learning._stack import fit_stack
@@ -117,8 +118,8 @@ class TransductiveLearner:
         """Rows to ask after a fit: where it is in doubt, and a share at random."""
         return choose_questions(fit.proba, asked, self.graph, n, X=self.smoothed, uniform_share=uniform_share, rng=rng)
 
-    def fit(self, rows: IntArray, codes: IntArray) -> Fit:
-        """Label every row from answers: rows, each once, and the class code of each."""
+    def fit(self, rows: IntArray, codes: IntArray, *, helped: Answers | None = None) -> Fit:
+        """Label every row from answers: rows, each once, and the class code of each; and from what a helper says."""
         places: Rows = np.asarray(rows, np.intp)
         if len(rows) == 0 or len(rows) != len(codes):
             raise ParameterError(f"a fit needs answers, a code for each row: got {len(rows)} rows, {len(codes)} codes")
@@ -130,6 +131,7 @@ class TransductiveLearner:
             return Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=0.0, weights={})
         rng = np.random.default_rng([self._seed, len(places)])
         members = list(self._fit_members(places, y, k, rng))
+        members += [] if helped is None else self._helper_members(Answers(rows=places, codes=y), helped, classes)
         left_out = [member.left_out for member in members]
         stack = fit_stack(left_out, y, rng, usual=[member.usual for member in members])
         weights = dict(zip((member.name for member in members), stack.weights.tolist(), strict=True))
@@ -155,6 +157,14 @@ class TransductiveLearner:
         if columns is not None and trees_apply(classes):
             left_out, score = fit_trees(columns[rows], classes, rng)
             yield _Member(name="trees", left_out=left_out, usual=1.0, score=partial(score, columns))
+
+    def _helper_members(self, answers: Answers, helped: Answers, classes: IntArray) -> Iterator[_Member]:
+        inside = np.isin(helped.codes, classes)
+        taught = Answers(rows=helped.rows[inside], codes=np.searchsorted(classes, helped.codes[inside]))
+        found = helper_scores(taught, answers, self._views, self.graph, n_classes=len(classes), seed=self._seed)
+        for name, scores, left_out in found:
+            usual = 4.0 if name == "helper" else 1.0
+            yield _Member(name=name, left_out=left_out, usual=usual, score=partial(np.asarray, scores))
 
 
 class _Model(Protocol):

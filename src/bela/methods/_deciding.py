@@ -40,6 +40,10 @@ class AssessingMethod:
         """Nothing takes long enough to be made beside the answering, unless a subclass says so."""
         return None
 
+    def helper_rows(self, book: Book) -> Sequence[int] | None:
+        """Nothing is learnt from a helper, unless a subclass says so."""
+        return None
+
     def _assess(self, book: Book) -> Assessment:
         raise NotImplementedError
 

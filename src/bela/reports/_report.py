@@ -52,7 +52,8 @@ def write_report(facts: CampaignFacts) -> str:
     words = f"Chart: {after} of the labels are right."
     document = _TEMPLATES.get_template("_report.html").render(
         facts=facts, certificate=certificate, counts=certificate["counts"], guarantee=guarantee, lower=lower,
-        suggested=suggested, again=certificate.get("again", {"asked": 0}),
+        suggested=suggested, again=certificate.get("again", {"asked": 0}), cost=certificate.get("cost", 0.0),
+        helper=certificate.get("helper"),
         suggestion=suggestion_sentence(suggested["draws"]) if suggested["draws"] else "",
         claim=audit.claim if audit else guarantee.claim(lower, certificate["confidence"]),
         n_inferred=_n_inferred(facts), roles=_ROLES,

@@ -14,8 +14,9 @@ import numpy as np
 
 from bela.book import Book
 from bela.bounds import errors_upper_one_look
+from bela.learning import Answers
 from bela.methods.bela._revision import Revision
-from bela.records import UNKNOWN, BoolArray, IntArray
+from bela.records import UNKNOWN, BoolArray
 
 GROWTH = math.sqrt(2.0)  # of the answers from one revision to the next
 FIRST = 50  # answers to the first look, where there are rows enough
@@ -23,19 +24,12 @@ _MOST_FIRST = 200
 _OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the answers that it begins with
 SHARES = np.arange(0.30, 0.61, 0.05)  # of the questions, that may be draws
 WITH_AN_END = 0.25  # that share where there is a target or a budget: then they are mainly for the planner
+HELPED = 0.6  # the same where a helper teaches: then people need not teach as much
 USUAL = 0.4  # that share while nothing is known about the labels
 _USUAL_SLOPE = 0.35
 _FEW = 0.1
 _FALL = 1.2  # how fast the parts of alpha fall: like (k + 2) ** -1.2
 _ENOUGH = 8  # answers a class, before which training pays beyond the next look
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """Rows, and what each of them teaches: class codes."""
-
-    rows: IntArray
-    codes: IntArray
 
 
 @dataclass(kw_only=True)
@@ -60,6 +54,7 @@ class Epoch:
     drawn: list[int] = field(default_factory=list)
     asked_until: list[float] = field(default_factory=list)  # the batch that training had come to, at each draw
     batch: int = 0  # the last of which a row was asked
+    helped: bool = False  # whether somebody helps who was worth something so far
     weighted: bool = False  # whether rows were drawn with weights: no look may count these
 
     @classmethod
@@ -74,6 +69,7 @@ class Epoch:
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
             first=first, n_looks=n_looks, ended=not (book.target is None and book.budget is None),
+            helped=book.help.name is not None,
         )  # fmt: skip
 
     def size(self, look: int) -> int:
@@ -94,8 +90,8 @@ class Epoch:
     def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None, n_classes: int = 0) -> int:
         """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
         size, alpha = self.size(look), max(self.part(look), 1e-6)
-        if self.ended or error is None:
-            share = WITH_AN_END if self.ended else USUAL
+        if self.ended or self.helped or error is None:
+            share = HELPED if self.helped else WITH_AN_END if self.ended else USUAL
         else:
             share = best_share(error, n_learnt, len(self.base.rows) + size, alpha, n_classes)
         return max(round((1.0 - share) * size) - len(self.picks), 1)

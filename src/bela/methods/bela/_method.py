@@ -6,14 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from bela.book import Asked, Began, Book, Change, Merged, Revised, RowChanged, Unmerged
+from bela.book import Asked, Began, Book, Change, HelperBegan, HelperEnded, Merged, Revised, RowChanged, Unmerged
 from bela.errors import JournalError
 from bela.features import learner_features
-from bela.learning import TransductiveLearner
+from bela.learning import Answers, TransductiveLearner
 from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, majority
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
-from bela.methods.bela._looks import Answers, Epoch, Look, is_wrong
+from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
+from bela.methods.bela._looks import Epoch, Look, is_wrong
 from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
@@ -80,7 +81,11 @@ class Bela(AssessingMethod):
                 self._learn(change)
                 self.certificates.change_row(change)
             case Merged() | Unmerged():
-                self._change_classes(book, change)
+                self._begin_anew(book, change)
+            case HelperBegan() | HelperEnded() if book.questions and self.certificates.certified is None:
+                self._begin_anew(book)
+            case HelperBegan():
+                self.epoch.helped = True
 
     def _begin_epoch(self, book: Book, alpha: float, *, asking: Sequence[int] = ()) -> Epoch:
         self.certificates.alpha.take(alpha)
@@ -88,9 +93,6 @@ class Bela(AssessingMethod):
         self._pool, self._pool_of, self._n_learnt = Pool.uniform(self.epoch.drawable), None, 0
         self._teaches = {}
         return self.epoch
-
-    def _live_part(self) -> float:
-        return _LIVE_AGAIN * self.certificates.alpha.left
 
     def _take_questions(self, book: Book, asked: Asked) -> None:
         """Take note of questions. The first one for training after weighted draws begins an epoch: see `Epoch`."""
@@ -100,7 +102,7 @@ class Bela(AssessingMethod):
             if self.epoch.weighted:
                 waiting = self._waiting(book, training)
                 rows = [proposal.row for proposal in asked.questions]
-                self._begin_epoch(book, self._live_part(), asking=rows).add_batch(waiting)
+                self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left, asking=rows).add_batch(waiting)
             else:  # nothing was drawn for it: the epoch that it began goes on
                 self._pool, self._pool_of = Pool.uniform(self.epoch.drawable), None
         for proposal in asked.questions:
@@ -146,7 +148,7 @@ class Bela(AssessingMethod):
         epoch = self.epoch
         if not event.separated:
             self.certificates.alpha.take(event.alpha + sum(alpha for _, alpha in event.looks))
-            epoch = self._begin_epoch(book, self._live_part())
+            epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
         for n_draws, alpha in event.looks:
             look = Look(
                 revision=index, population=epoch.population(), n_draws=n_draws, alpha=alpha, epoch=epoch,
@@ -161,12 +163,13 @@ class Bela(AssessingMethod):
         if len(picks):
             epoch.add_batch([int(row) for row in picks])
 
-    def _change_classes(self, book: Book, change: Merged | Unmerged) -> None:
-        """Begin anew after a merge: those who decided on it had seen the draws."""
+    def _begin_anew(self, book: Book, change: Merged | Unmerged | None = None) -> None:
+        """Begin an epoch after a merge, or where a helper comes or goes: those who decided on it had seen the draws."""
         self._pick_first(book)
         waiting = self._waiting(book)
-        self.certificates.merge(book, change)
-        epoch = self._begin_epoch(book, self._live_part())
+        if change is not None:
+            self.certificates.merge(book, change)
+        epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
         if self.certificates.revisions:  # the labels that there are, by draws from now on
             n_draws = max(epoch.n_draws(0) - len(waiting), 1)
             look = Look(
@@ -233,11 +236,10 @@ class Bela(AssessingMethod):
         self._picked_first = True
 
     def _draw(self, book: Book, n: int, but: Sequence[Proposal]) -> list[Proposal]:
-        pool = self._pool
+        pool, taken = self._pool, {proposal.row for proposal in but}
         if not pool.left.any():
             return []
         weights = self._weights(book)
-        taken = {proposal.row for proposal in but}
         n_left = int(pool.left.sum()) - sum(pool.holds(row) for row in taken)
         recorded, found = () if self._pool_of is None else tuple(weights.tolist()), []
         for number in range(min(n, n_left)):
@@ -271,14 +273,22 @@ class Bela(AssessingMethod):
         if self._wants_release(book):
             return self._release(book)
         learnt = self._n_learnt == epoch.n_batches and bool(self.certificates.revisions)
-        waiting = any(row not in self._teaches for row in epoch.picks)
+        waiting = any(row not in self._teaches for row in epoch.picks) or bool(self.helper_rows(book))
         if self.certificates.certified is not None or learnt or waiting:
             return None
         return self._separated(book) if len(epoch.training(self._teaches).rows) else None
 
+    def helper_rows(self, book: Book) -> Sequence[int]:
+        """Return what the helper shall be asked, before the next revision is made."""
+        if self.certificates.certified is not None or self._wants_release(book):
+            return ()
+        self._pick_first(book)
+        return rows_for_helper(book, self.setup, self.epoch, self._teaches, self._n_learnt)
+
     def _separated(self, book: Book) -> RevisionJob:
         epoch = self.epoch
         look, answers = epoch.n_looked, epoch.training(self._teaches)
+        epoch.helped = book.help.name is not None and not is_worthless(book, answers)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
         n_next = partial(epoch.n_picks, look + bool(epoch.picks), len(answers.rows))
         return self._job(book, answers, taken=~epoch.population(), n_next=n_next, separated=True, looks=looks)
@@ -309,6 +319,7 @@ class Bela(AssessingMethod):
             version=book.version, name=f"revision-{number:04}-{book.version}", n_answers=len(rows), rows=rows,
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
             representative=np.array(drawn), rng=self.setup.rng(_TRAINING, number), learner=self.learner,
+            helped=helped_answers(book),
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- planning
@@ -353,9 +364,8 @@ class Bela(AssessingMethod):
         return self.certificates.replay(index, book.declined, start=self.epoch.start)
 
     def _assess(self, book: Book) -> Assessment:
-        best, right = self.certificates.best(book)
+        (best, right), began = self.certificates.best(book), bool(self.certificates.revisions)
         certificate = self._certificate(book, right / book.n_rows, Guarantee.ANYTIME)
-        began = bool(self.certificates.revisions)
         return Assessment(
             certificate=certificate, forecast=self._current_plan(book).forecast if began else None,
             climb=lambda: make_ladder(self._situation(book) if began else None, book, certificate.lower),

@@ -8,10 +8,10 @@ import numpy as np
 
 from bela.book import Book, Revised
 from bela.bounds import ErrorBets
-from bela.learning import Fit, Picks
+from bela.learning import Answers, Fit, Picks
 from bela.learning._questions import margins
 from bela.methods._deciding import N_BINS, bin_edges
-from bela.records import AnyArray, BoolArray, FloatArray, IntArray
+from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray
 from bela.storage import digest_arrays
 
 VERSION = 2  # to be raised with every change of what a revision comes to
@@ -136,8 +136,8 @@ class Learner(Protocol):
     def first_questions(self) -> IntArray:
         """Return rows to ask before anything is known."""
 
-    def fit(self, rows: IntArray, codes: IntArray) -> Fit:
-        """Label every row from these answers."""
+    def fit(self, rows: IntArray, codes: IntArray, *, helped: Answers | None = None) -> Fit:
+        """Label every row from these answers, and from what a helper says, if there is one, as far as it is worth."""
 
     def next_questions(
         self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
@@ -164,6 +164,7 @@ class RevisionJob:
     separated: bool
     looks: tuple[tuple[int, float], ...] = ()
     alpha: float = 0.0
+    helped: Answers | None = None  # what a helper says, which is not believed
 
     def compute(self) -> Sequence[AnyArray]:
         """Return the arrays of the revision, the training rows, the next questions, and which were drawn uniformly."""
@@ -171,10 +172,12 @@ class RevisionJob:
         # them in the order in which training answers bring them, as a fit may depend on that in its last digits.
         classes, first = np.unique(self.codes, return_index=True)
         classes = classes[np.argsort(first)]
-        place = np.empty(int(self.codes.max()) + 1, dtype=np.int32)
+        place = np.full(int(self.codes.max()) + 1, UNKNOWN, dtype=np.int32)
         place[classes] = np.arange(len(classes), dtype=np.int32)
         codes, learner = place[self.codes], self.learner()
-        fit = learner.fit(self.rows, codes)
+        fit = learner.fit(self.rows, codes) if self.helped is None else learner.fit(
+            self.rows, codes, helped=_of_classes(self.helped, place)
+        )  # fmt: skip
         revision = make_revision(fit, codes, self.representative, len(classes))
         seen, *arrays = revision.to_arrays()
         n_next = 0 if self.taken.all() else self.n_next(revision.error_rate, len(classes))
@@ -187,6 +190,13 @@ class RevisionJob:
             version=self.version, n_answers=self.n_answers, arrays=self.name, digest=digest_arrays(arrays),
             method_version=VERSION, separated=self.separated, looks=self.looks, alpha=self.alpha,
         )  # fmt: skip
+
+
+def _of_classes(helped: Answers, place: IntArray) -> Answers:
+    """Return what a helper says of classes that training has met: which others there are, draws may have shown."""
+    inside = helped.codes < len(place)
+    codes = np.where(inside, place[np.where(inside, helped.codes, 0)], UNKNOWN)
+    return Answers(rows=helped.rows[codes != UNKNOWN], codes=codes[codes != UNKNOWN])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -241,6 +241,7 @@ def _excerpt(text: str, *, end: bool = False) -> str:
 @ORACLES.register("command")
 def choose_command(argument: str, options: OracleOptions) -> Callable[[OracleContext], CommandOracle]:
     """A command that reads questions and writes answers as JSON lines."""
+    options.check_no_model()
     make = partial(CommandOracle, argument, batch=options.batch or 64, keep_running=options.keep_running)
     if options.timeout is not None:
         make = partial(make, timeout=options.timeout)
