@@ -93,14 +93,14 @@ def test_flags(page: Any) -> None:
 def test_classes(page: Any) -> None:
     """Added, renamed, merged."""
     page.go_on(4)
-    page.post("/api/classes", by="Ann", action="add", label="bird")
+    page.post("/api/classes/new", by="Ann", labels=["bird", "cat", "bird"])
     state = page.post("/api/classes", by="Ann", action="rename", label="bird", to="parrot")
     assert "parrot" in [entry["label"] for entry in state["classes"]]
     page.post("/api/classes", by="Ann", action="merge", label="parrot", to="cat")
     assert {entry["label"] for entry in page.get("/api/classes").json()["classes"]} == {"cat", "dog"}
     for body in (
         {"action": "rename", "label": "cat"},
-        {"action": "add", "label": "x", "to": "y"},
+        {"action": "add", "label": "x"},
         {"action": "merge", "label": "cat", "to": "cat"},
         {"action": "merge", "label": "nobody", "to": "cat"},
         {"action": "rename", "label": "cat", "to": "dog"},

@@ -204,7 +204,7 @@ class Campaign(AbstractContextManager["Campaign", None]):
             raise QuestionError(f"question {question_id} is answered or skipped already: undo that first")
 
     def together(self) -> AbstractContextManager[None]:
-        """Write several answers, skips and opinions at once: when the block ends, all are on disk, or none.
+        """Write several answers, skips, opinions or new classes at once: when the block ends, all are on disk, or none.
 
         They must be about different questions and name classes that there are, as each is checked against how things
         were before the block, and takes effect after it.

@@ -134,12 +134,19 @@ def _check_same(event: Event, began: Began) -> None:
 
 def _check_together(event: Event, before: Sequence[Event]) -> None:
     """Refuse what might make no sense after what is recorded before it: once written, it would stay."""
-    if not isinstance(event, _SPOKEN):
-        raise QuestionError("only answers, skips and opinions can be recorded together")
+    if not isinstance(event, (*_SPOKEN, events.ClassAdded)):
+        raise QuestionError("only answers, skips, opinions and new classes can be recorded together")
     for other in before:
-        if isinstance(other, _SPOKEN) and other.question == event.question:
+        if isinstance(event, events.ClassAdded):
+            if isinstance(other, events.ClassAdded) and other.label == event.label:
+                raise LabelError(f"the class {event.label!r} was added in the same block")
+        elif isinstance(other, _SPOKEN) and other.question == event.question:
             raise QuestionError(f"question {event.question} was answered in the same block: end that first")
-    said = [other.label for other in (*before, event) if isinstance(other, _LABELLED) and other.label is not None]
+    said = [
+        other.label
+        for other in (*before, event)
+        if isinstance(other, (*_LABELLED, events.ClassAdded)) and other.label is not None
+    ]
     if said and type(said[-1]) is not type(said[0]):
         raise LabelError(f"labels are all of one type: {said[-1]!r} is not of that of {said[0]!r}")
 

@@ -3,6 +3,7 @@
 Nothing here knows of a web server: the page sends these values as they are, the report is written from them.
 """
 
+from bela.views._class_sources import ClassSource, class_sources
 from bela.views._labels import ChartPoint, ClassOverview, JsonLabel, Labels, LeafView, chart_point
 from bela.views._notes import Notes, guidelines_html, read_guidelines, write_guidelines
 from bela.views._parts import ClassPart, PartsNow, PartsView, SureRows, parts_of
@@ -14,8 +15,8 @@ from bela.views._status import AuditStatus, CampaignStatus, Monitor, audit_statu
 
 __all__ = [
     "Agreement", "AskedRow", "AuditStatus", "CampaignFacts", "CampaignStatus", "ChartPoint", "ClassFacts",
-    "ClassOverview", "ClassPart", "Disagreement", "Example", "JsonLabel", "LabelledRow", "Labels", "LeafView",
-    "Monitor", "Notes", "PartsNow", "PartsView", "Person", "Pictures", "Reporter", "RowView", "ShownRow", "SureRows",
-    "agreement_of", "audit_status", "chart_point", "differing", "disagreements", "guidelines_html", "parts_of",
-    "read_guidelines", "result_of", "write_guidelines",
+    "ClassOverview", "ClassPart", "ClassSource", "Disagreement", "Example", "JsonLabel", "LabelledRow", "Labels",
+    "LeafView", "Monitor", "Notes", "PartsNow", "PartsView", "Person", "Pictures", "Reporter", "RowView", "ShownRow",
+    "SureRows", "agreement_of", "audit_status", "chart_point", "class_sources", "differing", "disagreements",
+    "guidelines_html", "parts_of", "read_guidelines", "result_of", "write_guidelines",
 ]  # fmt: skip

@@ -54,6 +54,7 @@ class RowView:
         self.columns: tuple[str, ...] = tuple(columns)
         self.kinds: dict[str, str] = {name: plan.columns[name] for name in self.columns}
         self.images: tuple[str, ...] = tuple(name for name in columns if plan.columns[name] == "image")
+        self.offered: tuple[str, ...] = tuple(allowed)  # what may be looked at, shown beside the rows or not
         self._values = tuple(name for name in columns if name not in self.images)
         self._is_vector = not plan.shown
 

@@ -99,13 +99,20 @@ class FlagIn(_In):
     comment: Annotated[StrictStr, StringConstraints(max_length=2000)] = ""
 
 
-class ClassesIn(_In):
-    """A change of the classes."""
+class NewClassesIn(_In):
+    """Classes to add, in their order."""
 
     by: Name
-    action: Literal["add", "rename", "merge"]
+    labels: Annotated[list[LabelIn], Field(min_length=1, max_length=2000)]
+
+
+class ClassesIn(_In):
+    """A change of a class."""
+
+    by: Name
+    action: Literal["rename", "merge"]
     label: LabelIn
-    to: LabelIn | None = None
+    to: LabelIn
 
 
 class GuidelinesIn(_In):

@@ -5,7 +5,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from bela.errors import QuestionError
-from bela.views import CampaignStatus
+from bela.views import CampaignStatus, ClassSource, class_sources
 from bela.web import _models as models
 from bela.web._context import Service, ready
 
@@ -74,8 +74,20 @@ def get_flags(service: Service) -> list[models.FlagOut]:
 
 @router.post("/classes")
 def post_classes(body: models.ClassesIn, service: Service) -> CampaignStatus:
-    """Add, rename or merge classes."""
+    """Rename a class, or merge it into another."""
     return service.change_classes(body.by, body.action, body.label, body.to)
+
+
+@router.post("/classes/new")
+def post_new_classes(body: models.NewClassesIn, service: Service) -> CampaignStatus:
+    """Add classes; those that there are already stay as they are."""
+    return service.add_classes(body.by, body.labels)
+
+
+@router.get("/classes/sources")
+def get_class_sources(service: Service) -> list[ClassSource]:
+    """Return the columns whose values may be what the classes are called."""
+    return class_sources(service.stored, service.view.offered)
 
 
 @router.post("/aim")

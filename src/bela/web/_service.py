@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from bela.book import Flagged, UndoStep, flags, undo_step
 from bela.campaign import StoredCampaign, audited_label
-from bela.errors import BelaError, LabelError, ParameterError, QuestionError
+from bela.errors import BelaError, LabelError, QuestionError
 from bela.labels import label_from_text
 from bela.records import Label, Question
 from bela.views import CampaignStatus, Labels, Monitor, Pictures, RowView, differing
@@ -151,15 +151,20 @@ class LabelService:
             self._campaign.flag(row, comment, by=by)
         return self._changed()
 
-    def change_classes(self, by: str, action: str, label: Label, to: Label | None = None) -> CampaignStatus:
-        """Add a class, rename it, or merge it into another."""
-        if (to is None) != (action == "add"):
-            raise ParameterError("a class that is renamed or merged needs the name `to`, one that is added has none")
+    def add_classes(self, by: str, labels: Sequence[Label]) -> CampaignStatus:
+        """Add classes, all of them or none."""
+        with self.lock:
+            fresh = dict.fromkeys(self._book.codes.normal(self._typed(label)) for label in labels)
+            with self._campaign.together():
+                for label in fresh:
+                    self._campaign.add_class(label, by=by)
+        return self._changed()
+
+    def change_classes(self, by: str, action: str, label: Label, to: Label) -> CampaignStatus:
+        """Rename a class, or merge it into another."""
         with self.lock:
             label = self._typed(label)
-            if to is None:
-                self._campaign.add_class(label, by=by)
-            elif action == "rename":
+            if action == "rename":
                 self._campaign.rename_class(label, self._typed(to), by=by)
             else:
                 self._campaign.merge_class(label, self._typed(to), by=by)

@@ -71,7 +71,7 @@ def test_payloads_in_every_field_stay_text(make_page: Callable[..., Any], payloa
     page.post("/api/answers", by=name, answers=[{"question": question["id"], "label": label}])
     page.post("/api/flags", by=name, row=0, comment=payload)
     page.post("/api/relabel", by=name, row=0, label=label)
-    page.post("/api/classes", by=name, action="add", label=f"{payload[:100]}2")
+    page.post("/api/classes/new", by=name, labels=[f"{payload[:100]}2"])
     page.put("/api/guidelines", json={"markdown": payload})
     for look in LOOKS:
         response = page.get(f"/api/{look}")

@@ -2,12 +2,13 @@
 
 import { fill, h, icon, keycap } from "./dom.js";
 import { labelText } from "./format.js";
+import { FirstMinute } from "./firstminute.js";
 import { Grid } from "./grid.js";
 import { online, state } from "./live.js";
 import { SKIPPING } from "./keys.js";
 import { keep, recall } from "./memory.js";
 import { Palette } from "./palette.js";
-import { WRONG, addClass, session, switchGrid, undo } from "./session.js";
+import { WRONG, addClass, labels, likelyClasses, session, switchGrid, undo } from "./session.js";
 import { Single } from "./single.js";
 import { inPlaceOfRows, stopped } from "./outcome.js";
 
@@ -27,7 +28,7 @@ class Answering {
   constructor() {
     this.palette = new Palette({
       choose: (label, event) => this.mode.choose(label, event),
-      add: () => this.#add(),
+      likely: () => (this.mode === this.grid ? likelyClasses(this.grid.suggested) : []),
     });
     this.single = new Single(this.palette);
     this.grid = new Grid(this.palette);
@@ -37,11 +38,13 @@ class Answering {
     this.last = h("p.last");
     this.tools = h("div.tools-row");
     this.outcome = h("div.outcome");
+    this.first = new FirstMinute();
     this.singly = h("p.singly", { hidden: true });
     this.node = h(
       "div.answering",
       h("div.answer-head", this.title, this.#switches()),
       this.outcome,
+      this.first.node,
       this.singly,
       this.place,
       h("div.answer-foot", this.palette.node, h("div.under", this.tools, this.last)),
@@ -87,6 +90,8 @@ class Answering {
     this.blindLabel.hidden = !this.#suggesting;
     this.singly.hidden = !(ready && session.grid && this.mode === this.single);
     this.singly.textContent = state.value.audit ? JUDGED : ONE_BY_ONE;
+    this.first.show(ready && !labels().length);
+    this.node.classList.toggle("beginning", !this.first.node.hidden);
     inPlaceOfRows(this.outcome, { ready, more: this.mode.ready, empty: session.feed.empty });
     this.#drawTools();
   }
@@ -95,6 +100,8 @@ class Answering {
   key(event, meaning) {
     if (event.key.startsWith("Arrow") || event.key === "Escape") return this.mode.move(event.key);
     if (event.key === "Enter") return this.ready && this.mode.confirm(event);
+    if (!meaning && /^[\p{L}\p{N}]$/u.test(event.key) && !this.first.node.hidden) return (this.first.remind(), true);
+    if (!meaning && this.ready && this.palette.typedTo(event)) return true;
     if (!meaning) return false;
     if (event.repeat) return true; // a key that is held down answers once
     if (meaning.label !== undefined) this.ready && this.mode.choose(meaning.label, event);
@@ -123,9 +130,8 @@ class Answering {
   }
 
   async #add() {
-    const label = await addClass();
+    await addClass();
     this.palette.draw();
-    if (label !== null && this.mode === this.single && this.ready) this.mode.choose(label, { timeStamp: performance.now() });
   }
 
   async #switch(grid) {

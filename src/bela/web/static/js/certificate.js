@@ -16,6 +16,7 @@ import {
 } from "./format.js";
 import { drawLadder } from "./ladder.js";
 import { state } from "./live.js";
+import { drawPhases } from "./phases.js";
 import { pace } from "./session.js";
 
 let parts = null;
@@ -27,6 +28,7 @@ export function mountCertificate(root) {
     title: h("h2"),
     number: h("p.big"),
     sentence: h("p.sentence"),
+    phases: h("ol.phases", { "aria-label": "Phases" }),
     fill: h("div.bar-fill"),
     expected: h("div.bar-expected"),
     mark: h("div.bar-mark"),
@@ -69,6 +71,7 @@ export function mountCertificate(root) {
     h(
       "div.certificate-body",
       body,
+      parts.phases,
       parts.sentence,
       parts.busy,
       parts.facts,
@@ -108,6 +111,7 @@ function draw(news) {
   );
   parts.busy.textContent = news.revising ? "Labelling all rows anew…" : "";
   parts.busy.classList.toggle("on", Boolean(news.revising));
+  drawPhases(parts.phases, news);
   fill(parts.facts, facts(news));
   drawLadder(parts.ladder, news);
   drawHistory(parts.chart, news);

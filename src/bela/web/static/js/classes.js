@@ -7,7 +7,7 @@ import { fill, h, icon } from "./dom.js";
 import { count, labelKey, labelText } from "./format.js";
 import { state } from "./live.js";
 import { ask, askText, complain, toast } from "./notes.js";
-import { findClass } from "./palette.js";
+import { findClass } from "./finding.js";
 import { addClass, changeClasses, labels } from "./session.js";
 import { shareBar, table } from "./table.js";
 
@@ -191,7 +191,7 @@ async function rename(label, load) {
 
 async function merge(label, load) {
   const others = labels().filter((other) => labelKey(other) !== labelKey(label));
-  const into = await findClass(`Merge ${labelText(label)} into which class?`, others);
+  const into = await findClass(`Merge ${labelText(label)} into which class?`, { among: others });
   if (into === null) return;
   const [from, to] = [labelText(label), labelText(into)];
   const sure = await ask(`Merge ${from} into ${to}?`, (close) => [

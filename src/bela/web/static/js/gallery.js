@@ -4,10 +4,10 @@ import { get } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { count, labelText, percentFloor } from "./format.js";
 import { state } from "./live.js";
-import { findClass, Palette } from "./palette.js";
+import { Palette } from "./palette.js";
 import { complain } from "./notes.js";
 import { showRecord } from "./record.js";
-import { addClass, flag, relabel, session, undo } from "./session.js";
+import { addClass, fetchConfusions, flag, likelyClasses, relabel, session, undo } from "./session.js";
 
 const PAGE = 60;
 const SOURCES = { oracle: "answered", given: "from the data", corrected: "corrected", inferred: "" };
@@ -16,6 +16,7 @@ export function mountGallery(root, leaf) {
   const gallery = new Gallery(leaf);
   fill(root, gallery.node);
   gallery.more();
+  fetchConfusions();
   session.corrected = () => gallery.again();
   return { key: (event, meaning) => gallery.key(event, meaning), leave: () => (session.corrected = null) };
 }
@@ -34,7 +35,10 @@ class Gallery {
     );
     this.tiles = h("div.tiles", { role: "group", "aria-label": "Rows of this leaf" });
     this.button = h("button", { type: "button", onclick: () => this.more() }, "Show more rows");
-    this.palette = new Palette({ choose: (label) => this.choose(label), add: () => this.#add() });
+    this.palette = new Palette({
+      choose: (label) => this.choose(label),
+      likely: () => likelyClasses(this.#rows[this.#at]?.label),
+    });
     this.palette.draw();
     this.bar = h("div.gallery-foot", { hidden: true }, this.palette.node);
     this.node = h(
@@ -133,16 +137,14 @@ class Gallery {
       return true;
     }
     if (event.key.startsWith("Arrow")) return this.#move(event.key);
+    if (!meaning && this.#at >= 0 && this.palette.typedTo(event)) return true;
     if (!meaning || event.repeat) return false;
     if (meaning.label !== undefined) return (this.choose(meaning.label), true);
     const actions = {
       undo: () => undo(),
       flag: () => this.#rows[this.#at] && flag(this.#rows[this.#at]),
       add: () => this.#add(),
-      find: async () => {
-        const label = await findClass("Find a class");
-        if (label !== null) this.choose(label);
-      },
+      find: () => this.palette.find(),
     };
     actions[meaning.action]?.();
     return meaning.action in actions;
@@ -169,9 +171,8 @@ class Gallery {
   }
 
   async #add() {
-    const label = await addClass();
+    await addClass();
     this.palette.draw();
-    if (label !== null) this.choose(label);
   }
 }
 

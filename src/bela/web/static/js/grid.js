@@ -5,7 +5,7 @@ import { count, labelKey, labelText, plural } from "./format.js";
 import { state } from "./live.js";
 import { toast } from "./notes.js";
 import { showRecord } from "./record.js";
-import { WRONG, answer, flag, gridSize, offerUndo, session, shown } from "./session.js";
+import { WRONG, answer, fetchConfusions, flag, gridSize, offerUndo, session, shown } from "./session.js";
 
 const SKIP = Symbol("skip");
 const GUESS = 0.5; // mean probability below which a suggested label is not worth showing
@@ -79,6 +79,7 @@ export class Grid {
     this.#group.forEach((_, at) => this.#drawTile(at));
     if (this.suggested !== null) this.#group.forEach((question) => (question.seen = true));
     if (!this.#group.length) return;
+    fetchConfusions();
     shown();
     this.#measure();
   }

@@ -23,6 +23,7 @@ const ACTIONS = [
 ];
 
 const CLASS_KEYS = [..."123456789abcdefghijklmnopqrstuvwxyz"];
+const DIGITS = 9;
 const NEVER = new Set([
   "Tab",
   "Escape",
@@ -52,7 +53,10 @@ export class Keys {
     this.actions = ACTIONS.filter((action) => audit || !action.audit);
     const kept = recall("keys", {});
     this.#actions = Object.fromEntries(this.actions.map(({ name, key }) => [name, kept[name] ?? key]));
-    this.#classes = new Map(recall(`classkeys.${scope}`, []));
+    // Keys of the page may have been changed in another campaign: they come first, and classes get others.
+    const held = Object.values(this.#actions);
+    const given = recall(`classkeys.${scope}`, []);
+    this.#classes = new Map(given.filter(([, key]) => !held.some((taken) => same(taken, key))));
     this.changed = () => {};
   }
 
@@ -68,15 +72,22 @@ export class Keys {
     const taken = new Set([...Object.values(this.#actions), "?", ...this.#classes.values()]);
     const free = (key) => !taken.has(key) && !taken.has(swapCase(key));
     const names = new Set(labels.map(labelText));
-    const others = CLASS_KEYS.filter((key) => !names.has(key)); // a class that is called "3" may come to have the 3
+    // Where there are more classes than keys, letters begin the name of one that is looked for.
+    const usual = CLASS_KEYS.filter((key) => free(key) || this.#holds(key));
+    const keys = labels.length > usual.length ? CLASS_KEYS.slice(0, DIGITS) : CLASS_KEYS;
+    const others = keys.filter((key) => !names.has(key)); // a class that is called "3" may come to have the 3
     for (const label of fresh) {
       const name = labelText(label);
       const own = [...name].length === 1 ? [name, name.toLowerCase()] : [];
-      const key = [...own, ...others, ...CLASS_KEYS].find(free) ?? "";
+      const key = [...own, ...others, ...keys].find(free) ?? "";
       this.#classes.set(labelKey(label), key);
       if (key) taken.add(key);
     }
     this.#save();
+  }
+
+  #holds(key) {
+    return [...this.#classes.values()].includes(key);
   }
 
   /** The key of a class, "" where there are more classes than keys. */

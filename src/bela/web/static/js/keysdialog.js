@@ -1,8 +1,9 @@
 /** The dialog that shows all keys and lets them be changed. */
 
 import { fill, h, keycap, keyName } from "./dom.js";
-import { labelText } from "./format.js";
+import { labelText, plural } from "./format.js";
 import { ask } from "./notes.js";
+import { MANY } from "./palette.js";
 import { labels, session } from "./session.js";
 
 const FIXED = [
@@ -26,6 +27,8 @@ export function openKeys() {
 
 function draw(body) {
   const { keys } = session;
+  const keyed = labels().length > MANY ? labels().filter((label) => keys.ofClass(label)) : labels();
+  const others = labels().length - keyed.length;
   fill(
     body,
     h(
@@ -40,8 +43,11 @@ function draw(body) {
         h("h3", "Classes"),
         h(
           "ul.plain.key-list",
-          labels().map((label) => line(body, { label }, keys.ofClass(label), labelText(label))),
+          keyed.map((label) => line(body, { label }, keys.ofClass(label), labelText(label))),
         ),
+        others
+          ? h("p.help", `${plural(others, "class has", "classes have")} no key: begin to type its name to find one.`)
+          : null,
       ),
       h(
         "section",

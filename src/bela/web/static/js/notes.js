@@ -69,7 +69,8 @@ export function ask(title, build, { wide = false, side = false } = {}) {
     const first =
       dialog.querySelector("[data-first]") ?? dialog.querySelector(".dialog-body button, .dialog-body input");
     first?.focus();
-    first?.select?.(); // what is there already is replaced by typing
+    if (first?.dataset.first === "end") first.setSelectionRange(first.value.length, first.value.length);
+    else first?.select?.(); // what is there already is replaced by typing
   });
 }
 

@@ -1,11 +1,11 @@
 /** The classes as buttons with their keys, and a way to find one among many. */
 
-import { fill, h, icon, keycap, keyName } from "./dom.js";
+import { fill, h, keycap, keyName, set } from "./dom.js";
+import { findClass, groups } from "./finding.js";
 import { labelKey, labelText } from "./format.js";
-import { ask } from "./notes.js";
 import { labels, session } from "./session.js";
 
-const MANY = 16; // classes from which buttons become small
+export const MANY = 16; // classes from which buttons become small
 
 /** The focus stays on the row that a class is chosen for. */
 function stay(event) {
@@ -16,10 +16,13 @@ export class Palette {
   #buttons = new Map();
   #drawn = "";
 
-  /** `choose` is called with a label and the event that chose it; `add` opens the dialog for a new class. */
-  constructor({ choose, add }) {
+  /**
+   * `choose` is called with a label and the event that chose it. `likely` returns the classes that come first where one
+   * is looked for; the buttons have one order for all rows, as have all classes where a row is answered blind.
+   */
+  constructor({ choose, likely = () => [] }) {
     this.choose = choose;
-    this.add = add;
+    this.likely = likely;
     this.node = h("div.palette", { role: "group", "aria-label": "Classes" });
   }
 
@@ -32,7 +35,30 @@ export class Palette {
     this.#drawn = now;
     this.#buttons = new Map(classes.map((label) => [labelKey(label), this.#button(label)]));
     this.node.dataset.size = classes.length > MANY ? "small" : classes.length > 6 ? "medium" : "large";
-    fill(this.node, [...this.#buttons.values()], this.#others(classes));
+    fill(this.node, this.#others(classes), this.#grouped(classes));
+  }
+
+  /** Buttons, under the names of their groups where there are many of them. */
+  #grouped(classes) {
+    const buttons = (some) => some.map((label) => this.#buttons.get(labelKey(label)));
+    const shorten = (label, name) => {
+      const [button, text] = [this.#buttons.get(labelKey(label)), labelText(label)];
+      const short = name && text.startsWith(name) ? text.slice(name.length).replace(/^[\s/:>|.]+/, "") : "";
+      if (!short) return;
+      set(button, { "aria-label": text, title: text });
+      button.querySelector(".name").textContent = short;
+    };
+    const found = classes.length > MANY ? groups(classes) : [];
+    if (found.length < 2) return buttons(classes);
+    for (const [name, some] of found) some.forEach((label) => shorten(label, name));
+    return found.map(([name, some]) =>
+      h(
+        "div.class-group",
+        { role: "group", "aria-label": name || "Others" },
+        h("h3", { dir: "auto" }, name || "Others"),
+        h("div", buttons(some)),
+      ),
+    );
   }
 
   #button(label) {
@@ -55,7 +81,7 @@ export class Palette {
     );
   }
 
-  /** Where there is no class yet, one has to be named; where there are many, one has to be found. */
+  /** Where there are many, one has to be found. */
   #others(classes) {
     const other = (action, text, call) =>
       h(
@@ -65,7 +91,6 @@ export class Palette {
         h("span.name", text),
       );
     return [
-      classes.length ? null : other("add", "Name the first class", () => this.add()),
       classes.length > MANY ? other("find", "Find a class", () => this.find()) : null,
     ];
   }
@@ -87,56 +112,18 @@ export class Palette {
     }
   }
 
-  /** Find a class by typing a part of its name. */
-  async find() {
-    const label = await findClass("Find a class");
+  /** Where not all classes have a key, a letter that means nothing else begins the name of one. */
+  typedTo(event) {
+    const { key, ctrlKey, metaKey, altKey } = event;
+    if (ctrlKey || metaKey || altKey || !/^\p{L}$/u.test(key)) return false;
+    if (labels().every((label) => session.keys.ofClass(label))) return false;
+    this.find(key);
+    return true;
+  }
+
+  /** Find a class by typing parts of its name, the first of which may be typed already. */
+  async find(typed = "") {
+    const label = await findClass("Find a class", { typed, first: this.likely() });
     if (label !== null) this.choose(label, { timeStamp: performance.now() });
   }
-}
-
-/** Let somebody choose a class by its name; null where they would not. */
-export async function findClass(title, among = labels()) {
-  const chosen = await ask(title, (close) => {
-    const list = h("div.found", { role: "group", "aria-label": "Classes found" });
-    const found = () => {
-      const part = field.value.trim().toLowerCase();
-      const start = (label) => (labelText(label).toLowerCase().startsWith(part) ? 0 : 1);
-      return among.filter((label) => labelText(label).toLowerCase().includes(part)).sort((a, b) => start(a) - start(b));
-    };
-    const draw = () =>
-      fill(
-        list,
-        found()
-          .slice(0, 60)
-          .map((label, at) =>
-            h(
-              "button.class",
-              { type: "button", class: at ? "class" : "class first", onclick: () => close({ label }) },
-              h("span.name", { dir: "auto" }, labelText(label)),
-            ),
-          ),
-      );
-    const field = h("input", {
-      type: "search",
-      id: "find",
-      dir: "auto",
-      autocomplete: "off",
-      dataset: { first: "" },
-      oninput: draw,
-    });
-    draw();
-    const first = (event) => {
-      event.preventDefault();
-      const label = found()[0];
-      if (label !== undefined) close({ label });
-    };
-    return h(
-      "form",
-      { onsubmit: first },
-      h("label", { for: "find" }, "Part of its name; Enter takes the first"),
-      h("div.search", icon("search"), field),
-      list,
-    );
-  });
-  return chosen === null ? null : chosen.label;
 }

@@ -1,8 +1,8 @@
 /** One person at work: what they answer, take back, flag and correct, and how fast they are. */
 
-import { post } from "./api.js";
-import { announce } from "./dom.js";
-import { count, labelText, median } from "./format.js";
+import { get, post } from "./api.js";
+import { announce, keyName } from "./dom.js";
+import { count, labelKey, labelText, median } from "./format.js";
 import { Feed, keyOf } from "./feed.js";
 import { Keys } from "./keys.js";
 import { Watched, state, takeIn } from "./live.js";
@@ -14,6 +14,7 @@ import { Tabs } from "./tabs.js";
 const PAUSE = 60; // seconds without an answer after which somebody was away
 const REMEMBERED = 40; // answers that the pace is taken from
 const ROWS_AHEAD = 7;
+const LIKELY = 9; // classes that come before all others where one is looked for
 
 export const waiting = new Watched(0); // answers that the server does not have yet
 export const WRONG = Symbol("wrong"); // in place of a label: the one under audit is wrong, whatever is right
@@ -22,6 +23,8 @@ export const session = { by: "me", grid: false, scope: "", last: null, undoing: 
 let steps = []; // the questions that each step has answered, so that a grid is undone as a whole; [null] for all else
 let closeOffer = () => {};
 let since = 0;
+let confusions = [];
+let used = []; // classes that were given last
 const recent = new Map();
 
 /** Begin to work in a campaign under a name. */
@@ -59,6 +62,25 @@ export function labels() {
   return numbers ? found.sort((a, b) => Number(a) - Number(b)) : found;
 }
 
+/** Fetch what was taken for what so far, before somebody looks for a class: they are not kept waiting. */
+export async function fetchConfusions() {
+  confusions = (await get("/api/classes").catch(() => ({ confusions }))).confusions;
+}
+
+/**
+ * Classes that come first where somebody looks for another than `label`: that one, what it was taken for before, and what
+ * was answered last. For rows of grids and galleries only; of what was predicted, rows drawn at random tell nothing here.
+ */
+export function likelyClasses(label) {
+  const taken = confusions
+    .filter(({ role, predicted }) => role === "training" && labelKey(predicted) === labelKey(label))
+    .sort((a, b) => b.n - a.n)
+    .map(({ answered }) => answered);
+  const present = new Map(labels().map((one) => [labelKey(one), one]));
+  const keys = [label, ...taken, ...used].map(labelKey);
+  return [...new Set(keys)].filter((key) => present.has(key)).map((key) => present.get(key)).slice(0, LIKELY);
+}
+
 /** Note that a row is on the screen from now on. */
 export function shown() {
   since = performance.now();
@@ -78,6 +100,7 @@ export function answer(pairs) {
   steps.push(pairs.map(([{ id }]) => id));
   notePace((performance.now() - since) / 1000 / pairs.length, pairs.length);
   const [question, label] = pairs.at(-1);
+  if (label !== null && label !== WRONG) used = [label, ...used.filter((one) => one !== label)].slice(0, LIKELY);
   session.last = pairs.length === 1 ? { question, label } : { n: pairs.length };
   session.feed.finish(pairs.map(([one]) => one));
 }
@@ -209,7 +232,7 @@ async function decide(path, { row }, label, text) {
   }
 }
 
-/** Make a new class; returns its label, or null. */
+/** Make a new class; no row is answered by that. */
 export async function addClass() {
   const problem = (text) => (labels().some((label) => labelText(label) === text) ? "There is such a class." : null);
   const name = await askText("New class", {
@@ -218,20 +241,27 @@ export async function addClass() {
     problem,
     help: "Rows labelled so far stay as they are.",
   });
-  if (name === null) return null;
-  const known = new Set(labels().map(labelText));
+  if (name === null) return;
   try {
-    await changeClasses({ action: "add", label: name });
-    const made = labels().find((label) => labelText(label) === name || !known.has(labelText(label)));
-    toast(`There is a class ${name} now.`, { kind: "done" });
-    return made ?? name;
+    await makeClasses([name]);
+    session.keys.learn(labels());
+    const made = labels().find((label) => labelText(label) === name);
+    const key = made === undefined ? "" : session.keys.ofClass(made);
+    toast(key ? `There is a class ${name} now. Its key is ${keyName(key)}.` : `There is a class ${name} now.`, {
+      kind: "done",
+    });
   } catch (error) {
     complain(error);
-    return null;
   }
 }
 
-/** Add, rename or merge classes. */
+/** Make classes of these names. */
+export async function makeClasses(names) {
+  await session.outbox.settle();
+  takeIn(await post("/api/classes/new", { by: session.by, labels: names }));
+}
+
+/** Rename or merge classes. */
 export async function changeClasses(body) {
   await session.outbox.settle();
   takeIn(await post("/api/classes", { by: session.by, ...body }));
