@@ -1,6 +1,8 @@
 """Rows as the page shows them: names, values that JSON can hold, and which columns are pictures."""
 
+import html
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,17 +15,19 @@ from bela.views._labels import JsonLabel
 
 LONGEST_TEXT = 20_000  # characters of a value in a list of rows; one row alone has more
 LONGEST_ALONE = 500_000
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _MOST_NUMBERS = 64  # of a vector, where there is nothing else to show
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRow:
-    """A row for people's eyes."""
+    """A row for people's eyes; `files` has the names of the files of its pictures, where they come from files."""
 
     row: int
     name: str | int
     record: Mapping[str, object]  # that is JSON, which pydantic's schema cannot say of a recursive type
     images: tuple[str, ...]
+    files: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,10 @@ class RowView:
         self.images: tuple[str, ...] = tuple(name for name in columns if plan.columns[name] == "image")
         self.offered: tuple[str, ...] = tuple(allowed)  # what may be looked at, shown beside the rows or not
         self._values = tuple(name for name in columns if name not in self.images)
+        self.left_out: tuple[str, ...] = tuple(name for name in allowed if name not in (*columns, self._id))
         self._is_vector = not plan.shown
+        first = self._records.record(0) if self.images and self._records.n_rows else {}
+        self._filed = tuple(name for name in self.images if isinstance(first.get(name), str))
 
     def check(self, row: int) -> None:
         """Raise an error if there is no such row."""
@@ -66,11 +73,18 @@ class RowView:
         """Return a row as JSON can hold it; pictures are left out, as they have addresses of their own."""
         self.check(row)
         # Reading a row of nothing but pixels would turn them into lists for nothing.
-        record = self._records.record(row) if self._values or self._id is not None else {}
-        shown = {name: self._plain(record.get(name), longest) for name in self._values}
+        record = self._records.record(row) if self._values or self._filed or self._id is not None else {}
+        shown = {name: self._readable(self._plain(record.get(name), longest)) for name in self._values}
+        # Without its folder, which may be the label.
+        files = {name: re.split(r"[/\\]", str(record[name]))[-1] for name in self._filed if record.get(name)}
         name = row if self._id is None else self._plain(record.get(self._id), 200)
         name = name if isinstance(name, (str, int)) else str(name)
-        return ShownRow(row=row, name=name, record=shown, images=self.images)
+        return ShownRow(row=row, name=name, record=shown, images=self.images, files=files)
+
+    @staticmethod
+    def _readable(value: Json) -> Json:
+        """Return a text with the characters that HTML has names for in their place: &amp; means an ampersand."""
+        return _ENTITY.sub(lambda found: html.unescape(found[0]), value) if isinstance(value, str) else value
 
     def _plain(self, value: object, longest: int) -> Json:
         if isinstance(value, (bytes, bytearray)):

@@ -57,6 +57,7 @@ class CampaignStatus:
     `claim` says in words what is known of the labels, `word` is "certified", or "estimated" where that is not a
     guarantee, `worth` says what it is worth, and `rests_on` on which answers it rests.
     With `suggest_draws`, labels are suggested for single rows too, be they drawn at random or not.
+    Of a row the columns `shown` are shown; those `left_out` are in the data, and say nothing that is learned from.
     `seq` is the number of events so far: of two statuses, the one with more is the later one.
     """
 
@@ -83,6 +84,7 @@ class CampaignStatus:
     revising: bool
     n_revisions: int
     shown: Sequence[str]
+    left_out: Sequence[str]
     kinds: Mapping[str, str]
     team: bool
     suggest_draws: bool
@@ -172,8 +174,8 @@ class Monitor:
                 claim=certificate.claim if audit is None else audit.claim, word=certificate.guarantee.word,
                 worth=certificate.guarantee.sentence, expected=None if labels is None else labels.point.expected,
                 forecast=forecast, ladder=look.ladder, stop_reason=reason, revising=self._revising,
-                n_revisions=book.n_revisions, classes=look.classes, shown=view.columns, kinds=view.kinds,
-                people=look.people, pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
+                n_revisions=book.n_revisions, classes=look.classes, shown=view.columns, left_out=view.left_out,
+                kinds=view.kinds, people=look.people, pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
             )  # fmt: skip
 
     def answered(self, question: Question, by: str, *, first: bool) -> None:

@@ -116,6 +116,7 @@ class Answering {
       skip: () => this.ready && this.mode.skip(event),
       undo: () => this.#undo(),
       flag: () => this.ready && this.mode.flag(),
+      open: () => this.ready && this.mode.open?.(),
       grid: () => this.#switch(!session.grid),
       add: () => this.#add(),
       find: () => this.palette.find(),

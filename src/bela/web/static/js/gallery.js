@@ -6,7 +6,7 @@ import { count, labelText, percentFloor } from "./format.js";
 import { state } from "./live.js";
 import { Palette } from "./palette.js";
 import { complain } from "./notes.js";
-import { showRecord } from "./record.js";
+import { openRecord, sayCut, tileBody } from "./record.js";
 import { addClass, fetchConfusions, flag, likelyClasses, relabel, session, undo } from "./session.js";
 
 const PAGE = 60;
@@ -64,6 +64,7 @@ class Gallery {
         this.#draw(this.#tiles.length - 1);
       }
       this.tiles.append(...this.#tiles.slice(-found.length || this.#tiles.length));
+      sayCut(this.#tiles.slice(-found.length || this.#tiles.length));
       if (!this.#rows.length)
         this.lead.textContent = "There are no rows in this leaf any more: the labels were made anew.";
     } catch (error) {
@@ -98,7 +99,7 @@ class Gallery {
         onclick: () => this.#select(at),
         onfocus: () => this.#select(at),
       },
-      h("div.tile-body", showRecord(row, { ...state.value, compact: true })),
+      tileBody(row, state.value),
       h("div.tile-label", { dir: "auto" }),
     );
   }
@@ -143,6 +144,7 @@ class Gallery {
     const actions = {
       undo: () => undo(),
       flag: () => this.#rows[this.#at] && flag(this.#rows[this.#at]),
+      open: () => this.#rows[this.#at] && openRecord(this.#rows[this.#at], state.value),
       add: () => this.#add(),
       find: () => this.palette.find(),
     };

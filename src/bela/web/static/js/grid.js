@@ -4,10 +4,12 @@ import { afterPaint, announce, fill, h, icon } from "./dom.js";
 import { count, labelKey, labelText, plural } from "./format.js";
 import { state } from "./live.js";
 import { toast } from "./notes.js";
-import { showRecord } from "./record.js";
+import { openRecord, sayCut, tileBody } from "./record.js";
 import { WRONG, answer, fetchConfusions, flag, gridSize, offerUndo, session, shown } from "./session.js";
 
 const SKIP = Symbol("skip");
+const PAGE = 0.9; // of what is in sight, by which Enter goes on to rows that were not
+const EDGE = 16; // pixels of a tile that may be out of sight
 const GUESS = 0.5; // mean probability below which a suggested label is not worth showing
 
 export class Grid {
@@ -17,13 +19,16 @@ export class Grid {
   #at = -1;
   #tiles = [];
   #began = null;
+  #seenTo = 0; // how far down the tiles have been in sight
 
   constructor(palette) {
     this.palette = palette;
     this.tiles = h("div.tiles", { role: "group", "aria-label": "Rows" });
     this.line = h("p.grid-line");
     this.button = h("button.primary.confirm", { type: "button", onclick: (event) => this.confirm(event) });
-    this.node = h("div.gridding", h("div.grid-head", this.line, this.button), h("div.tiles-frame", this.tiles));
+    this.frame = h("div.tiles-frame", { onscroll: () => this.#drawLine() }, this.tiles);
+    this.node = h("div.gridding", h("div.grid-head", this.line, this.button), this.frame);
+    window.addEventListener("resize", () => this.node.isConnected && this.#fit());
   }
 
   /** Rows at hand; those that were just confirmed stay on the screen, faded, until the next ones come. */
@@ -77,6 +82,9 @@ export class Grid {
     this.#tiles = this.#group.map((question, at) => this.#tile(question, at));
     fill(this.tiles, this.#tiles);
     this.#group.forEach((_, at) => this.#drawTile(at));
+    this.frame.scrollTop = 0;
+    this.#seenTo = 0;
+    requestAnimationFrame(() => this.#fit()); // when they have their places
     if (this.suggested !== null) this.#group.forEach((question) => (question.seen = true));
     if (!this.#group.length) return;
     fetchConfusions();
@@ -89,9 +97,23 @@ export class Grid {
       "div.tile",
       // Not a button of the browser's own: Enter and Space mean the whole grid and a skip.
       { role: "button", tabindex: at ? "-1" : "0", onclick: () => this.#select(at), onfocus: () => this.#select(at) },
-      h("div.tile-body", showRecord(question, { ...state.value, compact: true })),
+      tileBody(question, state.value),
       h("div.tile-label", { dir: "auto" }),
     );
+  }
+
+  #fit() {
+    sayCut(this.#tiles);
+    this.#drawLine();
+  }
+
+  /** How many rows have never been in sight: nobody can confirm those. */
+  get #unseen() {
+    const { scrollTop, clientHeight, scrollHeight } = this.frame;
+    this.#seenTo = Math.max(this.#seenTo, scrollTop + clientHeight);
+    if (this.#seenTo >= scrollHeight - EDGE) return 0;
+    const top = this.frame.getBoundingClientRect().top - scrollTop;
+    return this.#tiles.filter((tile) => tile.getBoundingClientRect().bottom - top > this.#seenTo + EDGE).length;
   }
 
   #labelOf({ id }) {
@@ -126,10 +148,13 @@ export class Grid {
             "? Select the exceptions and give each its label.",
           ],
     );
+    const unseen = open ? 0 : this.#unseen;
     fill(
       this.button,
-      icon("check"),
-      open
+      icon(unseen ? "down" : "check"),
+      unseen
+        ? `${plural(unseen, "row")} further down`
+        : open
         ? `${count(open)} without a label`
         : marked && this.suggested !== null
           ? `Confirm ${count(n)}, ${plural(marked, "exception")}`
@@ -201,6 +226,10 @@ export class Grid {
     if (this.focused) flag(this.focused);
   }
 
+  open() {
+    if (this.focused) openRecord(this.focused, state.value);
+  }
+
   /** Go from tile to tile. */
   move(key) {
     if (!this.#tiles.length) return false;
@@ -220,6 +249,11 @@ export class Grid {
   /** Give all rows their labels. */
   confirm(event) {
     if (!this.#group.length || this.button.disabled || this.#over || session.undoing) return true;
+    if (this.#unseen) {
+      this.frame.scrollBy({ top: this.frame.clientHeight * PAGE });
+      announce(this.#unseen ? `${plural(this.#unseen, "row")} further down.` : "All rows were in sight.");
+      return true;
+    }
     this.#began = event.timeStamp;
     const pairs = this.#group.map((question) => {
       const label = this.#labelOf(question);

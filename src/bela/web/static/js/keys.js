@@ -15,6 +15,7 @@ const ACTIONS = [
   { name: "undo", text: "Undo", key: "Backspace", fixed: ["Ctrl+Z"] },
   { name: "flag", text: "Flag this row with a comment", key: "f" },
   { name: "grid", text: "Switch between one row and the grid", key: "g" },
+  { name: "open", text: "Open the selected row of a grid or gallery in full", key: "." },
   { name: "add", text: "New class", key: "+" },
   { name: "find", text: "Find a class by its name", key: "/" },
   { name: "blind", text: "Show or hide what is suggested", key: "" },

@@ -1,17 +1,21 @@
 /** Show a row: its pictures, its texts, its values. Everything in it is set as text, never as HTML. */
 
-import { h } from "./dom.js";
+import { fill, h, keycap } from "./dom.js";
 import { count } from "./format.js";
 import { loadPictures } from "./feed.js";
+import { ask } from "./notes.js";
+import { session } from "./session.js";
 
 const LONG = 160; // characters from which a value is read as a text
 const SHARP = 160; // pixels up to which a picture is enlarged without blurring
 const ENLARGED = 1.4; // times its size that a larger picture is shown at, at most
 
 /** Return what shows a row; `compact` is for tiles. */
-export function showRecord(question, { shown, kinds, compact = false }) {
+export function showRecord(question, { shown, kinds, left_out: leftOut, compact = false }) {
   loadPictures(question);
-  const pictures = [...question.pictures].map(([column, { image, ready }]) => showPicture(column, image, ready));
+  const pictures = [...question.pictures].map(([column, { image, ready }]) =>
+    showPicture(column, image, ready, question.files?.[column]),
+  );
   const columns = (shown?.length ? shown : Object.keys(question.record)).filter(
     (column) => column in question.record && !question.images?.includes(column),
   );
@@ -22,9 +26,45 @@ export function showRecord(question, { shown, kinds, compact = false }) {
     pictures.length ? h("div.pictures", { dataset: { n: pictures.length } }, pictures) : null,
     texts.map((column) => showText(column, question.record[column], texts.length + values.length > 1, compact)),
     values.length && !(compact && pictures.length) ? showValues(question.record, values, compact) : null,
+    !compact && leftOut?.length ? h("p.left-out", `Not shown: ${leftOut.join(", ")}`) : null,
   ];
   const kind = pictures.length ? "picture" : texts.length ? "text" : "values";
   return h("div.record", { dataset: { kind } }, parts);
+}
+
+/** The part of a tile that holds its row; what does not fit is said, and opens with a click. */
+export function tileBody(question, state) {
+  return [
+    h("div.tile-body", showRecord(question, { ...state, compact: true })),
+    h("div.tile-more", { hidden: true, onclick: () => openRecord(question, state) }),
+  ];
+}
+
+/** Say of tiles on the screen what of their rows is not in sight. */
+export function sayCut(tiles) {
+  const cut = tiles.map((tile) => {
+    const body = tile.querySelector(".tile-body");
+    const end = body.getBoundingClientRect().bottom;
+    const texts = [...body.querySelectorAll(".prose")].some((one) => one.scrollHeight > one.clientHeight + 2);
+    const names = [...body.querySelectorAll("dt, h3.column")].filter((one) => one.getBoundingClientRect().bottom > end + 1);
+    const last = [...body.querySelectorAll("dd")].some((one) => one.getBoundingClientRect().bottom > end + 1);
+    return texts || names.length || last ? names.map((one) => one.textContent) : null;
+  });
+  tiles.forEach((tile, at) => {
+    const more = tile.querySelector(".tile-more");
+    more.hidden = cut[at] === null;
+    if (cut[at] === null) return;
+    const key = session.keys.ofAction("open");
+    fill(more, h("span", cut[at].length ? `not in sight: ${cut[at].join(", ")}` : "there is more"), key ? keycap(key) : null);
+  });
+}
+
+/** Open a row in full. */
+export function openRecord(question, state) {
+  // With pictures of its own, as an element cannot be in two places.
+  return ask(`Row ${question.name}`, () => h("div.opened", showRecord({ ...question, pictures: null }, state)), {
+    wide: true,
+  });
 }
 
 /** A row in a few words, for those who cannot see it. */
@@ -36,8 +76,9 @@ export function describe(question, shown) {
   return words.join("; ").slice(0, 400);
 }
 
-function showPicture(column, image, ready) {
+function showPicture(column, image, ready, file) {
   const frame = h("div.picture", image);
+  const whole = file ? h("figure.filed", frame, h("figcaption", { dir: "auto", title: file }, file)) : frame;
   image.alt = image.alt || `Picture of this row, ${column}`;
   const settle = () => {
     const size = Math.max(image.naturalWidth, image.naturalHeight);
@@ -48,7 +89,7 @@ function showPicture(column, image, ready) {
   };
   if (image.complete && image.naturalWidth) settle();
   else ready.then(settle);
-  return frame;
+  return whole;
 }
 
 function isText(value, kind) {
@@ -61,7 +102,7 @@ function showText(column, text, named, compact) {
   return h(
     "section.text",
     named ? h("h3.column", { dir: "auto" }, column) : null,
-    h("div.prose", { dir: "auto", ...reached }, compact ? text.slice(0, LONG * 3) : text),
+    h("div.prose", { dir: "auto", ...reached }, compact ? text.slice(0, LONG * 12) : text),
   );
 }
 

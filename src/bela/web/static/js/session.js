@@ -50,9 +50,10 @@ export async function begin(by) {
   setInterval(() => session.outbox.adopt(), 30000);
 }
 
-/** How many rows a grid has: what fits on the screen. */
+/** How many rows a grid has: as many as can be taken in at a glance, fewer where they have to be read. */
 export function gridSize() {
-  return window.innerWidth < 600 ? 12 : 24;
+  const read = !Object.values(state.value.kinds).includes("image");
+  return (window.innerWidth < 600 ? 12 : 24) / (read ? 2 : 1);
 }
 
 /** The labels of the classes, in the order of the campaign; numbers in their own order. */
