@@ -8,6 +8,7 @@ can send.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import ipaddress
@@ -26,6 +27,20 @@ LARGEST_BODY = 1 << 20
 _LONGEST_TOKEN = 200
 _MOST_FIELDS = 20  # of the query that the page is opened with
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_LOOKS = (
+    "body{max-width:34rem;margin:18vh auto 0;padding:0 1.5rem;font:1.0625rem/1.6 system-ui,sans-serif}"
+    "h1{font-size:1.5rem}"
+)
+_LOCKED = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>BELA: the token is missing</title><style>{_LOOKS}</style></head>
+<body><main><h1>This page needs its token</h1>
+<p>Open the whole address that <code>bela label</code> or <code>bela serve</code> printed when it started: it ends with
+<code>?token=</code> and some letters. This browser remembers it from then on.</p>
+<p>Somebody else started it? Ask them for that address. Is the address gone? Stop the command with Ctrl+C and start it
+again: it prints another, and nothing that was answered is lost.</p></main></body></html>
+"""
+_LOOKS_DIGEST = base64.b64encode(hashlib.sha256(_LOOKS.encode()).digest()).decode()
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -34,6 +49,7 @@ _ONWARD = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>BELA</title>
 <p><a href="/">To the labelling page</a></p></html>
 """
+_LOCKED_POLICY = f"default-src 'none'; style-src 'sha256-{_LOOKS_DIGEST}'; base-uri 'none'; frame-ancestors 'none'"
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -67,7 +83,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
-                    headers[name] = value
+                    headers.setdefault(name, value)
                 if scope["path"].startswith("/api") or "cache-control" not in headers:
                     headers["Cache-Control"] = "no-store" if scope["path"].startswith("/api") else "no-cache"
             await send(message)
@@ -107,6 +123,8 @@ class Gate:
             return error_response(400, "input", f"an address has at most {_MOST_FIELDS} fields")
         if self._token is None or self._knows(headers) or self._brings(scope):
             return None
+        if scope["path"] == "/" and "text/html" in headers.get("accept", ""):
+            return HTMLResponse(_LOCKED, status_code=401, headers={"Content-Security-Policy": _LOCKED_POLICY})
         return error_response(401, "token", "open the address that the server printed when it started, token and all")
 
     def _welcome(self, scope: Scope) -> Response | None:

@@ -33,6 +33,17 @@ def test_nothing_without_the_token(stranger: Any, path: str) -> None:
     assert kind(stranger.get(path, headers={"Cookie": "bela-00000000=wrong"})) == (401, "token")
 
 
+def test_a_browser_without_the_token_is_told_how_to_get_in(stranger: Any) -> None:
+    """Words, and no JSON; no script, nothing of the campaign, and still no way in."""
+    response = stranger.get("/", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert (response.status_code, response.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert "bela serve" in response.text
+    assert stranger.token not in response.text
+    assert "script" not in response.text + response.headers["content-security-policy"]
+    assert response.headers["x-frame-options"] == "DENY"
+    assert kind(stranger.get("/api/state", headers={"Accept": "text/html"})) == (401, "token")
+
+
 def test_the_token_becomes_a_cookie(stranger: Any) -> None:
     """It leaves the address at once, no script can read it, and no other site can send it."""
     address, by_hand = f"/?token={stranger.token}", {"Sec-Fetch-Site": "none"}

@@ -31,7 +31,8 @@ class Gallery {
     this.title = h("h1", { tabindex: "-1" }, `Leaf ${count(leaf)}`);
     this.lead = h(
       "p.lead",
-      "The least certain rows come first. Select a row and give it another label if it is wrong.",
+      `A leaf is a part of the data whose rows look alike and share a label. The least certain come first. Select a row and
+        give it another label if it is wrong.`,
     );
     this.tiles = h("div.tiles", { role: "group", "aria-label": "Rows of this leaf" });
     this.button = h("button", { type: "button", onclick: () => this.more() }, "Show more rows");

@@ -4,7 +4,7 @@ import { fill, h, s } from "./dom.js";
 import { count, percent, percentFloor, plural } from "./format.js";
 
 const HEIGHT = 140;
-const MARGIN = { left: 42, right: 10, top: 10, bottom: 20 };
+const MARGIN = { left: 48, right: 12, top: 12, bottom: 20 };
 
 /** A chart in an element, whose points can be read off with the pointer, or with the arrow keys. */
 export class LineChart {

@@ -55,8 +55,9 @@ function press(event) {
   if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
   const at = event.target instanceof Element ? event.target : document.body;
   if (at.closest(TYPING) && !at.matches("input[type=checkbox]")) return;
-  // A button or link that has the focus is pressed by its own keys.
-  if ((event.key === " " || event.key === "Enter") && at.closest("button, a, summary, input")) return;
+  // What has the focus is pressed by its own keys; Space is not a key of links.
+  if (event.key === "Enter" && at.closest("button, a, summary, input")) return;
+  if (event.key === " " && at.closest("button, summary, input")) return;
   const meaning = session.keys.find(event, labels());
   let done = view?.key?.(event, meaning) ?? false;
   if (!done && meaning?.action === "keys") done = Boolean(openKeys());

@@ -57,7 +57,7 @@ export function mountReport(root, [share]) {
     fill(
       summary,
       h("p.big", lower > 0 ? `≥ ${percentFloor(lower)}` : "Nothing yet"),
-      h("p", audit ? claim : `${claim} That took ${plural(answers, "answer")}.`),
+      h("p", audit || lower <= 0 ? claim : `${claim} That took ${plural(answers, "answer")}.`),
       audit && audit.details.map((line) => h("p", { dir: "auto" }, line)),
       h(
         "p.help",
