@@ -1,6 +1,6 @@
 """Take the pictures of the labelling page that docs/page.md shows.
 
-    python benchmarks/screenshots.py [--rows 10000] [--to docs/page]
+    python benchmarks/screenshots.py [--rows 10000] [--to docs/page] [--texts]
 
 A campaign on the first rows of Fashion-MNIST, answered by the truth up to a point, and one on a few texts.
 """
@@ -22,6 +22,20 @@ from bela.campaign import create_campaign
 from bela.views import ChartPoint, Notes
 
 CLOTHES = ["T-shirt", "Trousers", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
+AREAS = ["card", "transfer", "top_up", "exchange", "pin", "balance", "refund"]
+MATTERS = [
+    "arrival",
+    "declined",
+    "pending",
+    "fee",
+    "limit",
+    "lost",
+    "not_working",
+    "stolen",
+    "amount",
+    "find",
+    "linked",
+]
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 SENTENCES = {
@@ -64,10 +78,10 @@ def make_clothes(folder: Path, n_rows: int, n_answers: int, target: float) -> Pa
     return campaign
 
 
-def make_texts(folder: Path) -> Path:
+def make_texts(folder: Path, name: str, classes: list[str]) -> Path:
     """Create a campaign on texts, some of them from right to left, some long."""
     rng = random.Random(2)  # noqa: S311
-    data, campaign = folder / "letters.csv", folder / "letters.bela"
+    data, campaign = folder / f"{name}.csv", folder / f"{name}.bela"
     with data.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "text", "source", "year"])
@@ -75,7 +89,7 @@ def make_texts(folder: Path) -> Path:
             *latin, hebrew = SENTENCES[rng.choice(list(SENTENCES))]
             text = f"{hebrew} {hebrew}" if i % 3 else " ".join(rng.choices(latin, k=rng.choice([2, 4, 8])))
             writer.writerow([f"letter-{i:03d}", text, rng.choice(["news", "forum", "letter"]), rng.randint(1990, 2025)])
-    create_campaign(data, campaign, id_column="id", classes=list(SENTENCES), target=0.9).close()
+    create_campaign(data, campaign, id_column="id", classes=classes or None, target=0.9).close()
     return campaign
 
 
@@ -110,7 +124,7 @@ class Camera:
 def await_grid(camera: Camera, *, draw: str = "") -> None:
     """Answer what is drawn at random until there is a grid; take the picture `draw` of such a row, if it has a name."""
     while True:
-        camera.page.wait_for_selector(".tile img, .singly:not([hidden])")
+        camera.page.wait_for_selector(".tile .record, .singly:not([hidden])")
         if camera.page.locator(".tile").count():
             return
         title = camera.page.text_content("h1")
@@ -120,6 +134,28 @@ def await_grid(camera: Camera, *, draw: str = "") -> None:
             draw = ""
         camera.page.keyboard.press("1")
         camera.page.wait_for_function("(t) => document.querySelector('h1').textContent !== t", arg=title)
+
+
+def texts(browser: Any, folder: Path, to: Path, port: int) -> None:
+    """Take the pictures of texts: one, a grid of them, no classes yet, and 77 classes."""
+    many = [f"{area}_{matter}" for area in AREAS for matter in MATTERS]
+    for at, (name, classes) in enumerate({"letters": list(SENTENCES), "fresh": [], "tickets": many}.items()):
+        with serving(make_texts(folder, name, classes), port + at) as url:
+            camera = Camera(browser, url, to)
+            page = camera.open()
+            if name == "letters":
+                camera.take("text")
+                page.keyboard.press("g")
+                await_grid(camera)
+                camera.settle()
+                camera.take("grid-text")
+            elif name == "fresh":
+                page.keyboard.type("sport, travel, cooking")
+                camera.take("first")
+            else:
+                page.keyboard.type("not work")
+                camera.settle()
+                camera.take("many")
 
 
 def clothes(camera: Camera) -> None:
@@ -193,18 +229,17 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=420)
     parser.add_argument("--target", type=float, default=0.85)
     parser.add_argument("--to", type=Path, default=Path("docs/page"))
+    parser.add_argument("--texts", action="store_true", help="only the pictures of texts, which take a minute")
     parser.add_argument("--port", type=int, default=8791)
     arguments = parser.parse_args()
     arguments.to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary, chromium() as browser:
         folder = Path(temporary)
-        texts = make_texts(folder)
-        with serving(texts, arguments.port) as url:
-            camera = Camera(browser, url, arguments.to)
-            camera.open()
-            camera.take("text")
+        texts(browser, folder, arguments.to, arguments.port)
+        if arguments.texts:
+            return
         campaign = make_clothes(folder, arguments.rows, arguments.answers, arguments.target)
-        with serving(campaign, arguments.port + 1, team=True, lease_seconds=5.0) as url:
+        with serving(campaign, arguments.port + 3, team=True, lease_seconds=5.0) as url:
             camera = Camera(browser, url, arguments.to)
             clothes(camera)
             reach(camera, np.load(folder / "codes.npy"))

@@ -38,7 +38,7 @@ class Gallery {
     this.button = h("button", { type: "button", onclick: () => this.more() }, "Show more rows");
     this.palette = new Palette({
       choose: (label) => this.choose(label),
-      likely: () => likelyClasses(this.#rows[this.#at]?.label),
+      likely: () => this.#likely,
     });
     this.palette.draw();
     this.bar = h("div.gallery-foot", { hidden: true }, this.palette.node);
@@ -49,6 +49,12 @@ class Gallery {
       h("div.row.center", this.button),
       this.bar,
     );
+  }
+
+  /** What an answered row is looked for among has one order, as what was answered may be a draw. */
+  get #likely() {
+    const row = this.#rows[this.#at];
+    return row && row.source === "inferred" ? likelyClasses(row.label) : [];
   }
 
   /** Fetch further rows. */

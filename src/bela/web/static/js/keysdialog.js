@@ -46,7 +46,7 @@ function draw(body) {
           keyed.map((label) => line(body, { label }, keys.ofClass(label), labelText(label))),
         ),
         others
-          ? h("p.help", `${plural(others, "class has", "classes have")} no key: begin to type its name to find one.`)
+          ? h("p.help", `${plural(others, "class has", "classes have")} no key: type a part of a name to find one.`)
           : null,
       ),
       h(

@@ -53,6 +53,7 @@ export function sayCut(tiles) {
   tiles.forEach((tile, at) => {
     const more = tile.querySelector(".tile-more");
     more.hidden = cut[at] === null;
+    tile.querySelector(".tile-body").classList.toggle("cut", !more.hidden);
     if (cut[at] === null) return;
     const key = session.keys.ofAction("open");
     fill(more, h("span", cut[at].length ? `not in sight: ${cut[at].join(", ")}` : "there is more"), key ? keycap(key) : null);
