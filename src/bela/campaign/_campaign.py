@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 
 from bela.book import Asked, Began, Book, events
-from bela.campaign._inputs import check_limits, draw_key, encode_predictions, given_labels, split_predictions
+from bela.campaign._inputs import (
+    check_limits,
+    draw_key,
+    encode_predictions,
+    given_labels,
+    n_predicted,
+    split_predictions,
+)
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
+from bela.data import open_table
 from bela.errors import LabelError, ParameterError, QuestionError
-from bela.features import PreparedData, prepare
+from bela.features import PreparedData, prepare, without_features
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import ArrayStore, Journal, Setup, Source
@@ -50,7 +58,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
         Labels that the data bring with them, free of charge: row to label, or one entry for each row with None or NaN
         where there is none.
     predictions
-        Labels that something has given to all rows before, by name: the labels, or a pair of labels and scores.
+        Labels that something has given to all rows or to some (None) before, by name: the labels, or a pair of labels
+        and scores, the higher the surer. With these, `data` may be None: then nothing else is known of the rows.
     fingerprint, journal, arrays
         A digest of the data, if there is one; where everything that happens is written before it takes effect, and the
         arrays of revisions are kept. A journal that has events in it is folded: the campaign goes on where it was.
@@ -85,6 +94,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
     ) -> None:  # fmt: skip
         if int(seed) != seed or seed < 0:
             raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
+        if data is None and predictions:  # nothing is known of the rows besides
+            data = without_features(open_table({"row": list(range(n_predicted(predictions)))}))
         prepared = data if isinstance(data, PreparedData) else prepare(data, features=features, seed=int(seed))
         self.source: Source = prepared.source
         n_rows = self.source.n_rows

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from bela.campaign._audit import without_features
 from bela.campaign._campaign import Campaign
 from bela.campaign._carry_over import brought_labels, carry_over, read_carried, save_digests
 from bela.campaign._inputs import read_prediction
@@ -22,7 +21,7 @@ from bela.campaign._settings import SETTINGS, Settings, make_settings, read_sett
 from bela.campaign._verify import Verification, Verifier
 from bela.data import DATASETS, load_dataset, open_table, row_ids
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
-from bela.features import FeaturePlan, PreparedData, plan_features, prepare
+from bela.features import FeaturePlan, PreparedData, plan_features, prepare, without_features
 from bela.labels import label_like
 from bela.protocols import Table
 from bela.records import BoolArray, Label

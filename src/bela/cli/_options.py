@@ -121,6 +121,11 @@ class CampaignOptions(BasicOptions):
     label_column: str | None = option(
         "A column that has some of the labels already, free of charge.", "--label", metavar="COLUMN"
     )
+    prediction: list[str] | None = option(
+        "A column of labels that a model has given to all rows or to some, and perhaps one that says how sure it was, "
+        "the higher the surer. They are believed as far as the answers bear them out. May be repeated.",
+        metavar="COLUMN[:SCORE]",
+    )  # fmt: skip
     features: str | None = option(
         "What rows are compared by: auto (as the columns suggest), raw (the numbers as they are), a .npy file with a "
         "row of numbers for each, or module:function, which gets a list of records and returns such rows.",

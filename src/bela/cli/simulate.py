@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import numpy as np
 import typer
 
-from bela.campaign import Simulation
+from bela.campaign import Simulation, read_predictions, split_names
 from bela.campaign import simulate as run
 from bela.cli._answering import true_labels
 from bela.cli._options import CampaignOptions, DataArgument, JsonTo, StopAfter, with_options
@@ -67,6 +67,7 @@ def simulate(
             prepared, labels,
             stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
             classes=options.class_names, labels=None if column is None else given_labels(table, column),
+            predictions=read_predictions(table, split_names(table, options.prediction or ())),
             splitter=splitter, **options.chosen(),
         )  # fmt: skip
     if chart is not None:
@@ -112,9 +113,11 @@ def _read_labelled(
     if n := table.n_rows - len(known):
         raise DataError(f"{truth or data} has no label for {n} row(s): fill or drop them first")
     columns = [name for name in (truth, options.label_column) if name is not None and name in table.columns]
+    predicted = [name for names in split_names(table, options.prediction or ()) for name in names]
     prepared = prepare(
-        table, exclude=[*columns, *options.hidden], seed=options.seed or 0, progress=progress, **options.taken()
-    )
+        table, exclude=[*columns, *predicted, *options.hidden], seed=options.seed or 0, progress=progress,
+        needed=not predicted, **options.taken(),
+    )  # fmt: skip
     notices = [*prepared.notices, *(notice for name in columns for notice in label_notices(table, name))]
     return prepared, np.array(list(known.values())), notices
 

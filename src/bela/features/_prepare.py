@@ -22,7 +22,7 @@ from bela.errors import DataError
 from bela.features._fit import fit_parts, function_features, raw_numbers
 from bela.features._plan import FeaturePlan, array_of, open_features, plan_features
 from bela.features._scaling import Prepared
-from bela.features._source import FeatureSource, FeatureWriter, learner_blocks, read_features
+from bela.features._source import FeatureSource, FeatureWriter, NoFeatures, learner_blocks, read_features
 from bela.protocols import Source, Table
 from bela.records import Json, Matrix
 from bela.storage import find_kept, keep
@@ -61,7 +61,7 @@ def prepare(
     data: object, *, exclude: Collection[str] = (), kinds: Mapping[str, str] | None = None, features: str = "auto",
     text_model: str | None = None, plan: FeaturePlan | None = None, encoding: str | None = None,
     cache: Path | None = None, seed: int = 0, progress: Progress | None = None,
-    tell: Callable[[str], object] | None = None,
+    tell: Callable[[str], object] | None = None, needed: bool = True,
 ) -> PreparedData:  # fmt: skip
     """Open data of any kind, choose how each column becomes numbers, and compute the features.
 
@@ -89,6 +89,8 @@ def prepare(
         Called with what is being done, and the share of it that is done.
     tell
         Called with what was noticed about the data, and with how each column is taken, before features are computed.
+    needed
+        Whether it is an error if no column tells the rows apart; it is not where others have predicted their labels.
 
     Examples
     --------
@@ -105,12 +107,21 @@ def prepare(
         table = data
     else:
         table = open_table(data, cache=cache, encoding=encoding, progress=progress)
-    plan = plan or plan_features(table, exclude=exclude, kinds=kinds, features=features, text_model=text_model)
+    plan = plan or plan_features(
+        table, exclude=exclude, kinds=kinds, features=features, text_model=text_model, needed=needed
+    )
     if tell is not None:
         for line in (*table.notices, *plan.describe()):
             tell(line)
+    if not needed and not plan.used:
+        return without_features(table, plan)
     source = compute_features(table, plan, cache=cache, seed=seed, progress=progress)
     return PreparedData(table=table, source=source, plan=plan)
+
+
+def without_features(table: Table, plan: FeaturePlan | None = None) -> PreparedData:
+    """Return rows that nothing is known about, which will do for a method that only draws, or has predictions."""
+    return PreparedData(table=table, source=NoFeatures(table.n_rows), plan=plan or FeaturePlan(columns={}))
 
 
 def compute_features(

@@ -124,7 +124,7 @@ class Epoch:
     def complete_batch(self, rows: Sequence[int]) -> None:
         """Let the first of these rows be the first batch; some were asked already, if a journal has told so."""
         asked, self.picks, self.n_batches = self.picks, [], 0
-        first = rows[: self.n_picks(0)]
+        first = rows[: self.n_picks(self.n_looked)]
         self.add_batch([*first, *(row for row in asked if row not in set(first))])
 
     def train(self, row: int) -> None:

@@ -1,24 +1,25 @@
 """The certified method: labels by a learner that sees all rows, certified by random draws that it has not seen."""
 
+import math
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from bela.book import Asked, Began, Book, Change, Merged, Revised, RowChanged, Unmerged
 from bela.errors import JournalError
-from bela.features import learner_features
-from bela.learning import TransductiveLearner
 from bela.methods import METHODS
-from bela.methods._deciding import N_BINS, AssessingMethod, majority
+from bela.methods._deciding import N_BINS, AssessingMethod, merge_codes
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
+from bela.methods.bela._labelling import label_rows, learner_of_predictions, make_learner
 from bela.methods.bela._looks import Answers, Epoch, Look, is_wrong
 from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
-from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Labelling, Proposal, Role
+from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may predict a draw
@@ -33,6 +34,7 @@ _RECENT = 4  # revisions that tell how fast the error falls
 _PRIOR = 4.0  # draws that a fit's own view of its errors is worth
 _AHEAD, _LEAST_AHEAD = 1.5, 20  # of the draws that the next look needs, and some more, while its labels are made
 _HALFWAY = 0.2  # of that, for a look at half of its draws
+_FIRST_LOOK = 0.4  # of the answers that the first look is at where there are predictions: that many draws
 
 
 @METHODS.register("bela")
@@ -220,7 +222,7 @@ class Bela(AssessingMethod):
 
     def _pick_first(self, book: Book) -> None:
         """Have training pick rows that cover the data, if nothing better is known."""
-        if self._picked_first or book.revisions or book.given:
+        if self._picked_first or len(book.revisions) > self._predicts(book) or book.given:
             return
         arrays = self.setup.arrays
         if _FIRST not in arrays:
@@ -252,13 +254,18 @@ class Bela(AssessingMethod):
         """Return the learner, made when it is first needed, by whoever needs it first: a fit may be under way."""
         with self._making:
             if self._own_learner is None:
-                features = learner_features(self.setup.source, self.setup.seed)
-                self._own_learner = TransductiveLearner(features, seed=self.setup.seed)
+                self._own_learner = make_learner(self.setup)
             return self._own_learner
+
+    def _predicts(self, book: Book) -> bool:
+        """Whether the first revision is what others have predicted, before anything is known."""
+        return bool(self.setup.predictions) and not book.given
 
     def revise(self, book: Book) -> Job | None:
         """Return the next revision's making when all rows that training picked are answered, or a release is due."""
         epoch = self.epoch
+        if self._predicts(book) and not self.certificates.revisions:
+            return self._predicted(book)
         if not book.n_known:
             if self._prepared:
                 return None
@@ -267,11 +274,26 @@ class Bela(AssessingMethod):
         self._pick_first(book)
         if self._wants_release(book):
             return self._release(book)
-        learnt = self._n_learnt == epoch.n_batches and bool(self.certificates.revisions)
+        learnt = self._n_learnt == epoch.n_batches and self._has_learnt
         waiting = any(row not in self._teaches for row in epoch.picks)
         if self.certificates.certified is not None or learnt or waiting:
             return None
         return self._separated(book) if len(epoch.training(self._teaches).rows) else None
+
+    @property
+    def _has_learnt(self) -> bool:
+        """Whether there is a revision that has learnt from answers."""
+        return any(revision.n_training for revision in self.certificates.revisions[-1:])
+
+    def _predicted(self, book: Book) -> RevisionJob:
+        """Return the making of the labels that others have predicted, which the first draws are a look at."""
+        epoch, nothing = self.epoch, np.array([], dtype=np.intp)
+        job = self._job(
+            book, Answers(rows=nothing, codes=nothing), taken=np.ones(book.n_rows, dtype=bool),
+            n_next=lambda error, n_classes: 0, separated=True,
+            looks=((math.ceil(_FIRST_LOOK * epoch.first), epoch.part(0)),),
+        )  # fmt: skip
+        return replace(job, learner=partial(learner_of_predictions, self.setup))
 
     def _separated(self, book: Book) -> RevisionJob:
         epoch = self.epoch
@@ -306,6 +328,7 @@ class Bela(AssessingMethod):
             version=book.version, name=f"revision-{number:04}-{book.version}", n_answers=len(rows), rows=rows,
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
             representative=np.array(drawn), rng=self.setup.rng(_TRAINING, number), learner=self.learner,
+            predicted=tuple(merge_codes(book, one.codes) for one in self.setup.predictions.values()),
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- planning
@@ -314,7 +337,7 @@ class Bela(AssessingMethod):
         """Whether everything should be released to a revision now, which the next draws certify."""
         certificates, epoch = self.certificates, self.epoch
         endless = book.target is None and book.budget is None
-        if not certificates.revisions or certificates.certified is not None or endless:
+        if not self._has_learnt or certificates.certified is not None or endless:
             return False
         if not epoch.drawn or self._draws_due(book) or book.n_known < AGAIN * certificates.n_released:
             return False
@@ -352,11 +375,11 @@ class Bela(AssessingMethod):
     def _assess(self, book: Book) -> Assessment:
         best, right = self.certificates.best(book)
         certificate = self._certificate(book, right / book.n_rows, Guarantee.ANYTIME)
-        began = bool(self.certificates.revisions)
+        began = self._has_learnt
         return Assessment(
             certificate=certificate, forecast=self._current_plan(book).forecast if began else None,
             climb=lambda: make_ladder(self._situation(book) if began else None, book, certificate.lower),
-            batch=self._batch(book), label=lambda: _label(book, best, right),
+            batch=self._batch(book), label=lambda: label_rows(book, best, right, self.setup.predictions),
             take_parts=lambda: take_parts(book, self.certificates, best, self.setup.confidence),
         )  # fmt: skip
 
@@ -367,21 +390,3 @@ class Bela(AssessingMethod):
             return 1
         self._pick_first(book)
         return max(1, min(self._draws_due(book) or len(self._waiting(book)), _BATCH))
-
-
-def _label(book: Book, best: Revision | None, right: float) -> Labelling:
-    """Label every row by the revision with the best certificate, corrected by the answers."""
-    n, unknown = book.n_rows, book.known == UNKNOWN
-    if best is None:
-        codes = np.where(unknown, majority(book.known), book.known)
-        return Labelling(codes=codes, leaf=np.zeros(n, dtype=np.int32), n_leaves=1)
-    codes = np.where(unknown, best.codes, book.known)
-    # A leaf is a label and a band of confidence; known rows go with the least doubtful band.
-    band = np.where(best.bin < 0, N_BINS - 1, best.bin).astype(np.int64)
-    leaves, leaf = np.unique(codes * N_BINS + band, return_inverse=True)
-    # Whatever leaf the errors are in, it has no more of them than there are.
-    wrong = np.minimum(n - right, np.bincount(leaf[unknown], minlength=len(leaves)))
-    return Labelling(
-        codes=codes, leaf=leaf.astype(np.int32), n_leaves=len(leaves),
-        probability=np.where(unknown, best.confidence, 1.0), leaf_lower=1.0 - wrong / np.bincount(leaf),
-    )  # fmt: skip
