@@ -11,7 +11,7 @@ from bela.bounds import BOUNDS
 
 CLAIM_NOTHING = {
     "ErrorCurves", "Population", "bend", "check_counts", "check_inside", "draw_order", "draws_needed", "error_grid",
-    "even_weights", "growth", "level_reached", "likely_shares", "log_falling", "log_tail", "nats_won",
+    "even_weights", "growth", "level_reached", "likely_shares", "log_falling", "log_tail",
     "priorities", "tilt",
 }  # fmt: skip
 """Guesses, forecasts, orders and arithmetic."""

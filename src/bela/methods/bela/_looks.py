@@ -23,6 +23,7 @@ _MOST_FIRST = 200
 _OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the answers that it begins with
 SHARES = np.arange(0.30, 0.61, 0.05)  # of the questions, that may be draws
 WITH_AN_END = 0.25  # that share where there is a target or a budget: then they are mainly for the planner
+SPARED, SPARING = 200, 0.1  # that share beyond so many answers, where most that is drawn would not have to be asked
 USUAL = 0.4  # that share while nothing is known about the labels
 _USUAL_SLOPE = 0.35
 _FEW = 0.1
@@ -53,6 +54,7 @@ class Epoch:
     first: int
     n_looks: int
     ended: bool
+    sparing: bool = False  # whether there are predictions: what is asked is to be put right, rather than to teach
     picks: list[int] = field(default_factory=list)  # rows chosen for training since, in order, drawn ones too
     batch_of: dict[int, int] = field(default_factory=dict)  # which batch of picks a row came with, from 1 on
     n_batches: int = 0
@@ -63,7 +65,9 @@ class Epoch:
     weighted: bool = False  # whether rows were drawn with weights: no look may count these
 
     @classmethod
-    def begin(cls, book: Book, alpha: float, *, start: int = 0, asking: Sequence[int] = ()) -> "Epoch":
+    def begin(
+        cls, book: Book, alpha: float, *, start: int = 0, asking: Sequence[int] = (), sparing: bool = False
+    ) -> "Epoch":
         """Begin with all that is known; rows that are `asking`ed just now are still to come."""
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
         first = max(first_size(book.n_rows), min(round(_OF_BASE * len(rows)), _MOST_FIRST))
@@ -73,7 +77,7 @@ class Epoch:
         n_looks = 1 + max(0, math.floor(math.log(max(most / first, 1.0)) / math.log(GROWTH) + 1e-9))
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
-            first=first, n_looks=n_looks, ended=not (book.target is None and book.budget is None),
+            first=first, n_looks=n_looks, ended=not (book.target is None and book.budget is None), sparing=sparing,
         )  # fmt: skip
 
     def size(self, look: int) -> int:
@@ -96,6 +100,8 @@ class Epoch:
         size, alpha = self.size(look), max(self.part(look), 1e-6)
         if self.ended or error is None:
             share = WITH_AN_END if self.ended else USUAL
+            if self.ended and self.sparing and size > SPARED:
+                share = (WITH_AN_END * SPARED + SPARING * (size - SPARED)) / size
         else:
             share = best_share(error, n_learnt, len(self.base.rows) + size, alpha, n_classes)
         return max(round((1.0 - share) * size) - len(self.picks), 1)

@@ -27,8 +27,10 @@ _FIRST = "first-questions"
 _BATCH = 64  # the most questions at once
 _LIVE = 0.6  # of alpha, for the looks of the first epoch
 _LIVE_WITH_AN_END = 0.3  # the same where there is a target or a budget, as releases will need it more
+_LIVE_TO_MEND = 0.15  # the same with predictions, where what a release must show takes more draws
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
 _RELEASE = 2 / 3  # of what is left, for a release that is to reach the target
+_RELEASE_TO_MEND = 0.8  # the same with predictions
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
 _RECENT = 4  # revisions that tell how fast the error falls
 _PRIOR = 4.0  # draws that a fit's own view of its errors is worth
@@ -73,7 +75,8 @@ class Bela(AssessingMethod):
             case Began():  # rows that nobody can read are wrong in every revision, and cannot be drawn
                 self.certificates.log += [Trained(row) for row in book.set_aside]
                 endless = book.target is None and book.budget is None
-                self._begin_epoch(book, (_LIVE if endless else _LIVE_WITH_AN_END) * self.certificates.alpha.left)
+                ended = _LIVE_TO_MEND if self.setup.predictions else _LIVE_WITH_AN_END
+                self._begin_epoch(book, (_LIVE if endless else ended) * self.certificates.alpha.left)
             case Asked():
                 self._take_questions(book, change)
             case Revised():
@@ -86,10 +89,15 @@ class Bela(AssessingMethod):
 
     def _begin_epoch(self, book: Book, alpha: float, *, asking: Sequence[int] = ()) -> Epoch:
         self.certificates.alpha.take(alpha)
-        self.epoch = Epoch.begin(book, alpha, start=len(self.certificates.log), asking=asking)
+        sparing = bool(self.setup.predictions)
+        self.epoch = Epoch.begin(book, alpha, start=len(self.certificates.log), asking=asking, sparing=sparing)
         self._pool, self._pool_of, self._n_learnt = Pool.uniform(self.epoch.drawable), None, 0
         self._teaches = {}
         return self.epoch
+
+    @property
+    def _release_part(self) -> float:
+        return _RELEASE_TO_MEND if self.setup.predictions else _RELEASE
 
     def _live_part(self) -> float:
         return _LIVE_AGAIN * self.certificates.alpha.left
@@ -309,11 +317,11 @@ class Bela(AssessingMethod):
         looks = () if plan.n_draws is None else (
             (plan.n_draws // 2, _HALFWAY * last), (plan.n_draws, (1 - _HALFWAY) * last),
         )  # fmt: skip
-        n_next = Epoch.begin(book, 0.0).n_picks(0)
+        n_next = Epoch.begin(book, 0.0).n_picks(0)  # of an epoch that begins with it
         return self._job(
             book, Answers(rows=rows, codes=book.known[rows]), taken=book.asked | (book.known != UNKNOWN),
             n_next=lambda error, n_classes: n_next, separated=False, looks=looks,
-            alpha=0.0 if looks else _RELEASE * left,
+            alpha=0.0 if looks else self._release_part * left,
         )  # fmt: skip
 
     def _job(
@@ -352,13 +360,13 @@ class Bela(AssessingMethod):
         certificates, index = self.certificates, self.certificates.certified
         last = len(certificates.revisions) - 1 if index is None else index
         replay = self._replay(last, book)
-        alpha = _RELEASE * certificates.alpha.left if index is None else certificates.alpha_of(index)
+        alpha = self._release_part * certificates.alpha.left if index is None else certificates.alpha_of(index)
         recent = certificates.revisions[-_RECENT:]
         return Situation(
             book=book, certified=certificates.revisions[last], alpha=alpha,
             sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
             errors=np.array([self._error(revision) for revision in recent]),
-            later_alpha=_RELEASE * certificates.alpha.left, last_alpha=_LAST * certificates.alpha.left,
+            later_alpha=self._release_part * certificates.alpha.left, last_alpha=_LAST * certificates.alpha.left,
             released=index is not None, n_draws=replay.n_draws, bets=replay.bets,
         )  # fmt: skip
 

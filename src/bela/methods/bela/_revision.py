@@ -60,7 +60,7 @@ class Revision:
 
     def bets(self, alpha: float, aim: int | None = None) -> ErrorBets:
         """Open the bets on its errors, with what training answers say beforehand."""
-        return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim)
+        return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim, mend=True)
 
 
 def make_revision(fit: Fit, answers: IntArray, representative: FloatArray) -> Revision:
