@@ -14,6 +14,7 @@ from bela.bounds._uniform import PriorPosterior, errors_upper, errors_upper_one_
 
 __all__ = [
     "BOUNDS", "AdaptiveHoeffding", "AlphaBudget", "ErrorBets", "ErrorsLower", "HSALBound", "PLALBound",
-    "PriorPosterior", "admissible_labels", "draw_order", "draws_needed", "draws_to_mend", "errors_upper", "errors_upper_one_look",
-    "label_interval", "level_reached", "likely_shares", "log_prior_posterior", "priorities", "share_lower",
+    "PriorPosterior", "admissible_labels", "draw_order", "draws_needed", "draws_to_mend", "errors_upper",
+    "errors_upper_one_look", "label_interval", "level_reached", "likely_shares", "log_prior_posterior", "priorities",
+    "share_lower",
 ]  # fmt: skip

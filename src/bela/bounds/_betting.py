@@ -115,7 +115,8 @@ class ErrorBets(Population):
 
     `seen` and `wrong` are evidence from training answers for each bin (see `ErrorCurves`), which shapes the bets and
     need not be true. `aim` is how many errors may stay in the rows that nobody has seen: weights and grid are tuned to
-    show no more, and to find more errors than that first where the drawn rows are to `mend` the labels. `against` puts one number in place of the grid: the bound falls below it, or stays at all rows.
+    show no more, and to find more errors than that first where the drawn rows are to `mend` the labels. `against` puts
+    one number in place of the grid: the bound falls below it, or stays at all rows.
 
     >>> bets = ErrorBets([1000, 4000, 5000], alpha=0.05)
     >>> for _ in range(60):  # always the least confident bin, as if by chance

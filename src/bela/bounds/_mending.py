@@ -7,18 +7,16 @@ import math
 
 import numpy as np
 
-from bela.records import FloatArray
+from bela.records import FloatArray, IntArray
 
 POWERS: FloatArray = np.array([1.0, 1.5, 2.0, 3.0, 4.0, 6.0])  # of the guess, that weights may be proportional to
 EVEN = 0.1  # of the draws, spread over all rows alike
 HESITATION = 1.0  # nats that bets lose while they learn where the errors are
 _TIMES: FloatArray = np.concatenate([[0.0], np.geomspace(0.02, 20.0, 27)])
-_MANY = 0.5  # of the errors that may stay: with fewer, there is nothing to put right
+_MANY = 0.7  # of the errors that may stay: with fewer, there is nothing to put right
 
 
-def draws_to_mend(
-    left: FloatArray, guess: FloatArray, allowed: int, nats: FloatArray, powers: FloatArray = POWERS
-) -> FloatArray:
+def draws_to_mend(left: FloatArray, guess: FloatArray, allowed: int, nats: FloatArray) -> FloatArray:
     """Expect how many draws it takes until no more than the `allowed` errors stay, and bets have won so many nats.
 
     Each case has a row of `left`, the rows of each bin, and of `guess`, their shares of errors. A row is drawn in
@@ -30,7 +28,7 @@ def draws_to_mend(
     g = np.clip(guess, 1e-5, 0.98)[:, None, :]
     rows = np.asarray(left, dtype=float)[:, None, :]
     n_left = np.maximum(rows.sum(axis=2), 1.0)
-    weight = mending_weights(rows, g, powers[None, :, None])
+    weight = mending_weights(rows, g, POWERS[None, :, None])
     staying = rows[..., None] * np.exp(-weight[..., None] * _TIMES)
     drawn = n_left[..., None] - staying.sum(axis=2)
     wrong = np.einsum("cpbt,cpb->cpt", staying, np.broadcast_to(g, weight.shape))
@@ -47,22 +45,22 @@ def draws_to_mend(
     least, most = (np.take_along_axis(drawn, (last - i)[..., None], 2)[..., 0] for i in (1, 0))
     draws = least + np.clip((need - low) / np.maximum(high - low, 1e-12), 0.0, 1.0) * (most - least)
     draws = np.where(enough[..., 0], 0.0, np.where(enough.any(axis=2), draws, math.inf))
-    return np.minimum(draws, np.maximum(n_left - allowed, 0.0))  # with nearly all rows asked, that is enough
+    return np.asarray(np.minimum(draws, np.maximum(n_left - allowed, 0.0)))  # nearly all rows are enough
 
 
-def mending_weights(rows: FloatArray, guess: FloatArray, power: FloatArray | float) -> FloatArray:
-    """Return weights in proportion to a power of the guess, some of the draws spread evenly, of mean 1 over the rows."""
+def mending_weights(rows: FloatArray | IntArray, guess: FloatArray, power: FloatArray | float) -> FloatArray:
+    """Return weights in proportion to a power of the guess, some of them spread evenly, of mean 1 over the rows."""
     weight = guess**power
     mean = (weight * rows).sum(axis=-1, keepdims=True) / np.maximum(rows.sum(axis=-1, keepdims=True), 1.0)
     return np.asarray(EVEN + (1.0 - EVEN) * weight / np.maximum(mean, 1e-12))
 
 
-def needs_mending(left: FloatArray, guess: FloatArray, allowed: int) -> bool:
+def needs_mending(left: IntArray, guess: FloatArray, allowed: int) -> bool:
     """Whether so many errors are expected that finding them matters."""
     return float(np.asarray(guess) @ np.asarray(left)) > _MANY * (allowed + 1)
 
 
-def best_power(left: FloatArray, guess: FloatArray, allowed: int, nats: float) -> float:
+def best_power(left: IntArray, guess: FloatArray, allowed: int, nats: float) -> float:
     """Return the power of the guess with which the fewest draws are expected."""
-    draws = draws_to_mend(np.asarray(left)[None], np.asarray(guess)[None], allowed, np.array([nats]))
+    draws = draws_to_mend(np.asarray(left, dtype=float)[None], np.asarray(guess)[None], allowed, np.array([nats]))
     return float(POWERS[int(draws[0].argmin())])

@@ -12,7 +12,6 @@ from bela.errors import ParameterError
 from bela.records import FloatArray
 
 
-
 class AlphaBudget:
     """An allowed failure probability, of all revisions together, that is handed out in parts and never exceeded.
 

@@ -8,19 +8,10 @@ from typing import Any
 import numpy as np
 
 from bela.book import Asked, Began, Book, events
-from bela.campaign._inputs import (
-    check_limits,
-    draw_key,
-    encode_predictions,
-    given_labels,
-    n_predicted,
-    split_predictions,
-)
+from bela.campaign import _inputs as inputs
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
-from bela.data import open_table
 from bela.errors import LabelError, ParameterError, QuestionError
-from bela.features import PreparedData, prepare, without_features
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import ArrayStore, Journal, Setup, Source
@@ -94,18 +85,16 @@ class Campaign(AbstractContextManager["Campaign", None]):
     ) -> None:  # fmt: skip
         if int(seed) != seed or seed < 0:
             raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
-        if data is None and predictions:  # nothing is known of the rows besides
-            data = without_features(open_table({"row": list(range(n_predicted(predictions)))}))
-        prepared = data if isinstance(data, PreparedData) else prepare(data, features=features, seed=int(seed))
+        prepared = inputs.prepare_rows(data, predictions, features=features, seed=int(seed))
         self.source: Source = prepared.source
         n_rows = self.source.n_rows
-        check_limits(target, budget, n_rows)
+        inputs.check_limits(target, budget, n_rows)
         self.confidence, self.seed, self.method_name = float(confidence), int(seed), method
-        given, said = given_labels(labels, n_rows), split_predictions(predictions, n_rows)
+        given, said = inputs.given_labels(labels, n_rows), inputs.split_predictions(predictions, n_rows)
         self.book = Book(n_rows, classes=classes, given=given, set_aside=prepared.unreadable)
         codes = self.book.codes
-        self.predictions = encode_predictions(said, codes)
-        key = draw_key(self.source, self.seed, given, said, fingerprint)
+        self.predictions = inputs.encode_predictions(said, codes)
+        key = inputs.draw_key(self.source, self.seed, given, said, fingerprint)
         arrays = MemoryArrays() if arrays is None else arrays
         setup = Setup(
             source=self.source, confidence=self.confidence, seed=self.seed, key=int(key, 16), arrays=arrays,
@@ -297,7 +286,7 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     def set_target(self, *, target: float | None, budget: int | None) -> None:
         """Change when to stop."""
-        check_limits(target, budget, self.book.n_rows)
+        inputs.check_limits(target, budget, self.book.n_rows)
         target, budget = None if target is None else float(target), None if budget is None else int(budget)
         if (target, budget) != (self.book.target, self.book.budget):
             self._recorder.make(events.TargetSet, target=target, budget=budget)

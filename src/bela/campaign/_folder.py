@@ -16,8 +16,8 @@ import numpy as np
 
 from bela.campaign._campaign import Campaign
 from bela.campaign._carry_over import brought_labels, carry_over, read_carried, save_digests
-from bela.campaign._inputs import read_prediction
-from bela.campaign._settings import SETTINGS, Settings, make_settings, read_settings, write_settings
+from bela.campaign._inputs import read_prediction, read_predictions, split_names
+from bela.campaign._settings import SETTINGS, Settings, columns_apart, make_settings, read_settings, write_settings
 from bela.campaign._verify import Verification, Verifier
 from bela.data import DATASETS, load_dataset, open_table, row_ids
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
@@ -62,9 +62,8 @@ class StoredCampaign(AbstractContextManager["StoredCampaign", None]):
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """The columns that an oracle must not see: labels, and what else was hidden."""
-        label = self.settings.label_column
-        return (*self.settings.hidden, *(() if label is None else (label,)))
+        """The columns that an oracle must not see: labels, predictions, and what else was hidden."""
+        return tuple(columns_apart(self.settings))
 
     def ids(self) -> Sequence[str] | Sequence[int] | None:
         """Return what the rows are called, None if by their numbers."""
@@ -90,14 +89,16 @@ class StoredCampaign(AbstractContextManager["StoredCampaign", None]):
 def create_campaign(
     data: str | Path, path: Path, *, kinds: Mapping[str, str] | None = None, features: str | None = None,
     text_model: str | None = None, progress: Progress | None = None, tell: Callable[[str], object] | None = None,
-    background: bool = False, classes: Iterable[Label] | None = None, **settings: object,
+    background: bool = False, classes: Iterable[Label] | None = None, predicted: Iterable[str] = (),
+    **settings: object,
 ) -> StoredCampaign:  # fmt: skip
     """Begin a campaign in a new folder, about a file, a folder of images, or a dataset that has a name.
 
     `kinds` are those of columns that are not as they look, `features` is a `module:function` that computes features,
     `text_model` reads texts. `progress` is called with what is being done and the share of it that is done, `tell` with
-    each line that says how the columns are taken. `background` and `classes` are as for `Campaign`, and `settings`
-    those of `Settings`, such as method, target, budget, seed, id_column, label_column, hidden.
+    each line that says how the columns are taken. `background` and `classes` are as for `Campaign`, `predicted` names
+    columns that others have predicted, as COLUMN or COLUMN:SCORE, and `settings` are those of `Settings`, such as
+    method, target, budget, seed, id_column, label_column, hidden.
     """
     if path.exists():
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
@@ -112,8 +113,11 @@ def create_campaign(
         for column in (chosen.id_column, chosen.label_column, chosen.prediction, chosen.score, *chosen.hidden):
             if column is not None and column not in records.columns:
                 raise ParameterError(f"there is no column {column!r}: there are {', '.join(records.columns)}")
-        exclude = {name for name in (chosen.label_column, *chosen.hidden) if name is not None}
-        plan = plan_features(records, exclude=exclude, kinds=kinds, features=features, text_model=text_model)
+        chosen = chosen.model_copy(update={"predictions": split_names(records, predicted)})
+        plan = plan_features(
+            records, exclude=columns_apart(chosen), kinds=kinds, features=features, text_model=text_model,
+            needed=not chosen.predictions,
+        )  # fmt: skip
         if tell is not None:
             for line in plan.describe():
                 tell(line)
@@ -208,10 +212,12 @@ def open_campaign(
 def _prepare(
     settings: Settings, records: Table, cache: Path | None, progress: Progress | None
 ) -> tuple[PreparedData, dict[str, object]]:
-    """Return what the method sees of the rows, and the labels under audit, which are compared instead of rows."""
+    """Return what the method sees of the rows, and predictions or labels under audit, which stand for features."""
     plan, label = FeaturePlan.from_dict(settings.features), settings.prediction
     if label is None:
-        return prepare(records, plan=plan, cache=cache, seed=settings.seed, progress=progress), {}
+        needed = not settings.predictions
+        prepared = prepare(records, plan=plan, cache=cache, seed=settings.seed, progress=progress, needed=needed)
+        return prepared, dict(read_predictions(records, settings.predictions))
     return without_features(records, plan), {label: read_prediction(records, label, settings.score)}
 
 

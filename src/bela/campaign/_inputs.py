@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bela.data import column_labels
+from bela.data import column_labels, open_table
 from bela.errors import DataError, LabelError, ParameterError, QuestionError
+from bela.features import PreparedData, prepare, without_features
 from bela.labels import LabelCodes, is_missing, label_from_text, label_to_text
 from bela.protocols import Source, Table
 from bela.records import UNKNOWN, FloatArray, Label, Prediction
@@ -111,10 +112,12 @@ def _numbers(table: Table, column: str) -> list[float]:
     return numbers
 
 
-def n_predicted(predictions: Mapping[str, Any]) -> int:
-    """Return how many rows there are by the first of the predictions."""
-    first = next(iter(predictions.values()))
-    return len(_labels_and_scores(first)[0])
+def prepare_rows(data: object, predictions: Mapping[str, Any] | None, *, features: str, seed: int) -> PreparedData:
+    """Return data that are ready for a method; None for data of which nothing is known but what was predicted."""
+    if data is None and predictions:
+        labels, _ = _labels_and_scores(next(iter(predictions.values())))
+        return without_features(open_table({"row": list(range(len(labels)))}))
+    return data if isinstance(data, PreparedData) else prepare(data, features=features, seed=seed)
 
 
 def _labels_and_scores(prediction: Any) -> tuple[Any, Any]:

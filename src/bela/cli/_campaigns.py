@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bela.campaign import SETTINGS, Campaign, Settings, create_campaign, n_carried, open_campaign, read_settings
+from bela.campaign import (
+    SETTINGS,
+    Campaign,
+    Settings,
+    columns_apart,
+    create_campaign,
+    n_carried,
+    open_campaign,
+    read_settings,
+)
 from bela.cli._options import DEFAULT_TARGET, AuditOptions, CampaignOptions, FolderOptions, LabelOptions
 from bela.cli._output import Bars, Output
 from bela.cli._showing import first
@@ -192,7 +201,7 @@ def _create(
             id_column=options.id_column, label_column=options.label_column,
             prediction=None if audit is None else audit.label, score=None if audit is None else audit.score,
             hidden=tuple(dict.fromkeys((*options.hidden, *(() if truth is None else (truth,))))),
-            progress=bars, tell=columns.append, background=background,
+            progress=bars, tell=columns.append, background=background, predicted=options.predicted or (),
             target=target, budget=options.budget, classes=classes, **options.taken(), **options.chosen(),
         )  # fmt: skip
         on_error.push(stored)
@@ -238,11 +247,14 @@ def _check_unchanged(path: Path, settings: Settings, options: CampaignOptions, t
     if options.features is not None:
         check("--features", named_features(options.features), settings.features.get("features", "auto"))
     check("--text-model", options.text_model, settings.features.get("text_model"))
+    if options.predicted is not None:
+        began = [":".join(names) for names in settings.predictions]
+        check("--prediction", ", ".join(options.predicted), ", ".join(began) or None)
     kinds = settings.features.get("columns")
     for column, kind in options.kinds.items():
         there = kinds.get(column) if isinstance(kinds, dict) else None
         check("--kind", f"{column}={kind}", None if there is None else f"{column}={there}")
-    unseen = {*settings.hidden, settings.label_column}
+    unseen = columns_apart(settings)
     for column in options.hidden:
         check("--hide", column, column if column in unseen else None)
     if truth is not None and truth not in settings.hidden:

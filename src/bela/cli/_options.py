@@ -121,10 +121,10 @@ class CampaignOptions(BasicOptions):
     label_column: str | None = option(
         "A column that has some of the labels already, free of charge.", "--label", metavar="COLUMN"
     )
-    prediction: list[str] | None = option(
+    predicted: list[str] | None = option(
         "A column of labels that a model has given to all rows or to some, and perhaps one that says how sure it was, "
         "the higher the surer. They are believed as far as the answers bear them out. May be repeated.",
-        metavar="COLUMN[:SCORE]",
+        "--prediction", metavar="COLUMN[:SCORE]",
     )  # fmt: skip
     features: str | None = option(
         "What rows are compared by: auto (as the columns suggest), raw (the numbers as they are), a .npy file with a "
@@ -256,6 +256,11 @@ class AuditOptions:
 class CheckOptions:
     """How labels are checked, and where the mistakes go."""
 
+    mend: bool = option(
+        "Go on asking until the target is reached by putting wrong labels right: the labels are a prediction, of which "
+        "a campaign learns where it errs.",
+        "--mend", default=False,
+    )  # fmt: skip
     on_page: bool = option("Answer on a page in the browser.", "--page", default=False)
     answers: Path | None = option(
         'Answers that are known already, a line each: {"row": 7, "is": "cat"}, null for a label that is wrong. These '

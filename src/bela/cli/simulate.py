@@ -67,7 +67,7 @@ def simulate(
             prepared, labels,
             stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
             classes=options.class_names, labels=None if column is None else given_labels(table, column),
-            predictions=read_predictions(table, split_names(table, options.prediction or ())),
+            predictions=read_predictions(table, split_names(table, options.predicted or ())),
             splitter=splitter, **options.chosen(),
         )  # fmt: skip
     if chart is not None:
@@ -113,7 +113,7 @@ def _read_labelled(
     if n := table.n_rows - len(known):
         raise DataError(f"{truth or data} has no label for {n} row(s): fill or drop them first")
     columns = [name for name in (truth, options.label_column) if name is not None and name in table.columns]
-    predicted = [name for names in split_names(table, options.prediction or ()) for name in names]
+    predicted = [name for names in split_names(table, options.predicted or ()) for name in names]
     prepared = prepare(
         table, exclude=[*columns, *predicted, *options.hidden], seed=options.seed or 0, progress=progress,
         needed=not predicted, **options.taken(),

@@ -8,6 +8,6 @@ from bela.features._source import FeatureSource, NoFeatures, image_shape, learne
 
 __all__ = [
     "KINDS", "FeaturePlan", "FeatureSource", "ImageFeatures", "NoFeatures", "Prepared", "PreparedData",
-    "compute_features", "fit_image_features", "image_features", "image_shape", "learner_features", "named_features", "plan_features",
-    "prepare", "prepare_features", "without_features",
+    "compute_features", "fit_image_features", "image_features", "image_shape", "learner_features", "named_features",
+    "plan_features", "prepare", "prepare_features", "without_features",
 ]  # fmt: skip

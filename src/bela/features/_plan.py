@@ -122,8 +122,8 @@ def plan_features(
     """Choose a kind for each column by looking at a sample of the rows.
 
     Nothing may be learned from columns to `exclude`, such as the labels; `kinds` are those that somebody has chosen, by
-    column. `features` and `text_model` are as in a plan, None for "auto" and for no model. If features are not `needed`,
-    as others have predicted something, it is all right if no column has any.
+    column. `features` and `text_model` are as in a plan, None for "auto" and for no model. If features are not
+    `needed`, as others have predicted something, it is all right if no column has any.
     """
     kinds, features = kinds or {}, named_features(features)
     _check_names(records, exclude, kinds)

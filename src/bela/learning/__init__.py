@@ -8,6 +8,6 @@ from bela.learning._questions import Picks
 from bela.learning._transductive import TransductiveLearner
 
 __all__ = [
-    "NO_NODE", "ClusterTree", "Fit", "Picks", "PredictionLearner", "TransductiveLearner", "fit_best_classifier", "pca_kmeans_tree",
-    "ward_tree",
+    "NO_NODE", "ClusterTree", "Fit", "Picks", "PredictionLearner", "TransductiveLearner", "fit_best_classifier",
+    "pca_kmeans_tree", "ward_tree",
 ]  # fmt: skip

@@ -37,7 +37,7 @@ class Belief:
     right: Doubles
     left_out: Doubles
     usual: Doubles
-    confused: Doubles | None
+    confused: FloatArray | None
     rows: Rows
     classes: Rows  # what the rows turned out to be
 
@@ -93,7 +93,7 @@ def fit_belief(codes: IntArray, sure: Doubles | None, rows: Rows, classes: Rows,
     found, least = _Logistic(np.asarray(prior), {}), np.inf
     left_out: Doubles = np.full(len(rows), 0.5)
     for by_class in SPREADS if len(answered) else ():
-        trial, log_odds = _fit_logistic(design, place, right, prior, spread, by_class)
+        trial, log_odds = _fit_logistic(design, place, right, prior=prior, spread=spread, by_group=by_class)
         loss = float(np.logaddexp(0.0, np.where(right, -log_odds, log_odds)).sum())
         if loss < least:
             found, least = trial, loss
@@ -177,7 +177,7 @@ class _Logistic:
 
 
 def _fit_logistic(
-    X: Doubles, groups: IntArray, right: BoolArray, prior: Doubles, spread: Doubles, by_group: float
+    X: Doubles, groups: IntArray, right: BoolArray, *, prior: Doubles, spread: Doubles, by_group: float
 ) -> tuple[_Logistic, Doubles]:
     """Fit coefficients and an effect of each group, both with a normal prior; also log-odds of each without itself.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bela.learning._graph import Floats
+from bela.learning._graph import Floats, Rows
 from bela.learning._questions import margins
 from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray
 
@@ -27,12 +27,12 @@ class Fit:
     @property
     def labels(self) -> IntArray:
         """The likeliest class of every row."""
-        return np.asarray(self.classes)[self.proba.argmax(axis=1)]
+        return np.asarray(np.asarray(self.classes)[self.proba.argmax(axis=1)])
 
     @property
     def left_out_labels(self) -> IntArray:
         """The same for each answer, by models that had not seen it."""
-        return np.asarray(self.classes)[self.out_of_fold.argmax(axis=1)]
+        return np.asarray(np.asarray(self.classes)[self.out_of_fold.argmax(axis=1)])
 
     @property
     def sure(self) -> Floats:
@@ -102,10 +102,10 @@ class CandidateFit(Fit):
         return np.asarray(_take(powers, self.proba[:, :-1].argmax(axis=1)) / powers.sum(axis=1))
 
 
-def candidate_of(candidates: IntArray, codes: IntArray) -> IntArray:
+def candidate_of(candidates: IntArray, codes: IntArray) -> Rows:
     """Return which candidate of its row each code is, the number of candidates if it is none."""
     same = (candidates == np.asarray(codes)[:, None]) & (candidates != UNKNOWN)
-    return np.where(same.any(axis=1), same.argmax(axis=1), candidates.shape[1])
+    return np.asarray(np.where(same.any(axis=1), same.argmax(axis=1), candidates.shape[1]), np.intp)
 
 
 def _take(values: IntArray | FloatArray, column: IntArray) -> IntArray:

@@ -1,11 +1,11 @@
-"""A learner that knows nothing of the rows but what others have predicted: who is right, where, and what else it may be."""
+"""A learner that knows nothing of the rows but what others have predicted: who is right, and what else may it be."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from bela.learning._belief import Belief, fit_belief, rank_scores
-from bela.learning._fit import CandidateFit, candidate_of
+from bela.learning._fit import CandidateFit, Fit, candidate_of
 from bela.learning._graph import Doubles, Floats, Rows
 from bela.learning._questions import Picks
 from bela.learning._stack import fit_stack
@@ -47,7 +47,7 @@ class PredictionLearner:
         )  # fmt: skip
 
     def next_questions(
-        self, fit: CandidateFit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
+        self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
     ) -> Picks:
         """Rows to ask after a fit: those whose label is least likely, and a share at random."""
         left = np.flatnonzero(~asked)

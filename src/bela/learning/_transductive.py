@@ -2,8 +2,8 @@
 
 Members: kernel ridge on the features as they are, smoothed over the neighbour graph a little, and a lot; label
 propagation on the graph; a linear model and boosted trees for data that want them; what others have predicted, as far
-as it is believed, and kernel ridge that sees where it errs. A stack of these, weighed by how well each predicted answers
-that it had not seen.
+as it is believed, and kernel ridge that sees where it errs. A stack of these, weighed by how well each predicted
+answers that it had not seen.
 """
 
 import threading
@@ -65,9 +65,7 @@ class TransductiveLearner:
     `scores` say how sure each of those who have predicted the classes of all rows is of each, None where nothing does.
     """
 
-    def __init__(
-        self, features: Prepared | Floats, *, seed: int = 0, scores: Sequence[FloatArray | None] = ()
-    ) -> None:
+    def __init__(self, features: Prepared | Floats, *, seed: int = 0, scores: Sequence[FloatArray | None] = ()) -> None:
         if not isinstance(features, Prepared):
             features = Prepared(dense=np.asarray(features, np.float32))
         if features.dense.ndim != 2 or len(features.dense) == 0:

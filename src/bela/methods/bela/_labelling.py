@@ -10,7 +10,7 @@ from bela.learning import PredictionLearner, TransductiveLearner
 from bela.methods._deciding import N_BINS, label_by_class, majority, merge_codes
 from bela.methods.bela._revision import Learner, Revision
 from bela.protocols import Setup
-from bela.records import UNKNOWN, Labelling, Prediction
+from bela.records import UNKNOWN, IntArray, Labelling, Prediction
 
 
 def make_learner(setup: Setup) -> Learner:
@@ -27,9 +27,21 @@ def learner_of_predictions(setup: Setup) -> PredictionLearner:
     return PredictionLearner(scores, n_rows=setup.source.n_rows, seed=setup.seed)
 
 
-def label_rows(
-    book: Book, best: Revision | None, right: float, predictions: Mapping[str, Prediction]
-) -> Labelling:
+def first_questions(setup: Setup, learner: Learner, rng: np.random.Generator) -> IntArray:
+    """Return rows to ask before anything is known: they cover the data, or what others are not sure of.
+
+    Typical rows are easy ones. Whoever judged predictions by them would believe too much.
+    """
+    usual = learner.first_questions()
+    if not setup.predictions:
+        return np.asarray(usual)
+    predicted, nothing = [one.codes for one in setup.predictions.values()], np.array([], dtype=np.intp)
+    fit = learner_of_predictions(setup).fit(nothing, nothing, predicted)
+    asked = np.zeros(setup.source.n_rows, dtype=bool)
+    return np.asarray(learner.next_questions(fit, asked, len(usual), uniform_share=0.0, rng=rng).rows)
+
+
+def label_rows(book: Book, best: Revision | None, right: float, predictions: Mapping[str, Prediction]) -> Labelling:
     """Label every row by the revision with the best certificate, corrected by the answers."""
     n, unknown = book.n_rows, book.known == UNKNOWN
     if best is None and predictions:

@@ -13,7 +13,7 @@ from bela.errors import JournalError
 from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, merge_codes
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
-from bela.methods.bela._labelling import label_rows, learner_of_predictions, make_learner
+from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
 from bela.methods.bela._looks import Answers, Epoch, Look, is_wrong
 from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
@@ -234,7 +234,7 @@ class Bela(AssessingMethod):
             return
         arrays = self.setup.arrays
         if _FIRST not in arrays:
-            arrays.save(_FIRST, [np.asarray(self.learner().first_questions())])
+            arrays.save(_FIRST, [first_questions(self.setup, self.learner(), self.setup.rng(_TRAINING, book.n_rows))])
         rows = [int(row) for row in arrays.load(_FIRST)[0] if self.epoch.drawable[row]]
         self.epoch.complete_batch(rows)
         self._picked_first = True

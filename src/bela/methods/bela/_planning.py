@@ -22,8 +22,10 @@ _DELAY = 5  # answers that a later release costs beyond what is foreseen
 _EARLY = 12  # draws
 _HOPELESS = 0.8  # of the rows that would have to be asked if nothing were learnt
 _NARROWEST, _WIDEST = 1.4, 1.8  # of a forecast, as the factor from its middle to its ends
-_IN_REACH = 1.15  # times the errors that may stay: with more, there is nothing to be certified yet
+_MANY = 0.8  # times the errors that may stay: with fewer, none needs to be found
+_IN_REACH = 1.0  # times the errors that may stay: with more, there is nothing to be certified yet
 _PATIENCE = 0.8  # once draws are made, training on must promise to cost less than this share of going on
+_PATIENCE_TO_MEND = 0.5  # the same while draws put labels right: they do what training would
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,9 @@ def _expect(situation: Situation, ahead: "_Ahead", target: float) -> tuple[bool,
     book = situation.book
     now, later = ahead.costs(target)
     # Patience is with draws that lead to a certificate, not with those that are wasted before training goes on.
-    patience = _PATIENCE if situation.released and situation.n_draws else 1.0
+    patience = 1.0
+    if situation.released and situation.n_draws:
+        patience = _PATIENCE_TO_MEND if ahead.many_errors(target) else _PATIENCE
     failing = _WASTE + later  # whoever fails has wasted some draws
     certify = bool(np.minimum(patience * now, failing).mean() <= later.mean())
     best = np.minimum(np.minimum(now, failing) if certify else later, book.n_rows - book.n_asked)
@@ -159,12 +163,18 @@ class _Ahead:
             later = np.minimum(np.minimum(certified[step], _DELAY + later), by_asking)
         return certified[0], later
 
+    def many_errors(self, target: float) -> bool:
+        """Whether so many errors are likely left that draws are made to find them."""
+        n_rows = self.situation.book.n_rows
+        left = float(likely_shares(self.situation.bets, np.array([0.5]))[0] @ self.share) * (n_rows - self.sizes[0])
+        return bool(left > _MANY * allowed_errors(n_rows, target))
+
     def _mending(self, guess: FloatArray, rest: FloatArray, allowed: int, nats: FloatArray) -> FloatArray:
         """Draws until the errors that they find leave few enough, for each step and quantile; infinite if few are."""
         left = rest[:, None, None] * self.share
         draws: FloatArray = np.full(guess.shape[:2], math.inf)
         errors = (guess * left).sum(axis=2)
-        many = errors > allowed / 2
+        many = errors > _MANY * allowed
         if not self.situation.released:  # until then training asks the same rows, and learns from them
             many[0] &= errors[0] <= _IN_REACH * allowed
         if many.any():
