@@ -49,10 +49,10 @@ class _Member:
 
 
 def _widen(member: _Member, seen: Rows, n_classes: int) -> _Member:
-    """Return a member that says of classes that were predicted and never seen: no likelier than any other."""
+    """Return a member that knows nothing of classes that were predicted and never seen: they may be what is likeliest."""
 
     def widen(scores: Floats) -> Floats:
-        wide = np.repeat(scores.min(axis=1, keepdims=True), n_classes, axis=1)
+        wide = np.repeat(scores.max(axis=1, keepdims=True), n_classes, axis=1)
         wide[:, seen] = scores
         return wide
 
