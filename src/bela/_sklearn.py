@@ -1,10 +1,11 @@
 """BELA as a scikit-learn estimator."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bela.campaign import Campaign
 from bela.errors import DataError
@@ -23,6 +24,8 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         the labels that are there.
     target, budget, confidence, method, splitter, random_state
         As for `bela.Campaign`; the random state is its seed.
+    predictions
+        Labels that others have given to the rows of X, by name, as for `bela.Campaign`.
 
     Attributes
     ----------
@@ -49,9 +52,10 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self, *, oracle: object = None, target: float | None = None, budget: int | None = None,
         confidence: float = 0.95, method: str = DEFAULT_METHOD, splitter: object = "auto", random_state: int = 0,
+        predictions: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
         self.oracle, self.target, self.budget, self.confidence = oracle, target, budget, confidence
-        self.method, self.splitter, self.random_state = method, splitter, random_state
+        self.method, self.splitter, self.random_state, self.predictions = method, splitter, random_state, predictions
 
     def fit(self, X: object, y: object = None) -> "BelaLabeler":
         """Label every row of X: features, or whatever else `bela.Campaign` takes.
@@ -63,13 +67,22 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         campaign = Campaign(
             X, method=self.method, target=self.target, budget=self.budget, confidence=self.confidence,
             labels=None if y is None else _known_labels(y), splitter=self.splitter, seed=int(self.random_state or 0),
+            predictions=self.predictions,
         )  # fmt: skip
         result = campaign.run((lambda rows: [None] * len(rows)) if self.oracle is None else self.oracle)
         self.classes_, self.transduction_ = np.array(sorted(result.classes)), result.labels
         self.label_distributions_ = _distributions(result, np.searchsorted(self.classes_, result.labels))
         self.certificate_, self.n_asked_ = result.certificate, result.n_asked
         self.termination_condition_ = str(result.stop_reason)
+        self._result = result
         return self
+
+    def predict(self, X: object, predictions: Mapping[str, object] | None = None) -> AnyArray:
+        """Label rows that `fit` has not seen, which the certificate says nothing of."""
+        check_is_fitted(self)
+        if _is_numeric(X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        return self._result.predict(X, predictions).labels
 
     def fit_predict(self, X: object, y: object = None) -> AnyArray:
         """Label every row of X and return the labels."""

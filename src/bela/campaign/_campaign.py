@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from bela.book import Asked, Began, Book, events
 from bela.campaign import _inputs as inputs
+from bela.campaign._predict import predict_new
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
 from bela.errors import LabelError, ParameterError, QuestionError
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
-from bela.protocols import ArrayStore, Journal, Setup, Source
+from bela.protocols import ArrayStore, Journal, Setup
 from bela.records import (
     UNKNOWN,
     Assessment,
@@ -83,11 +85,9 @@ class Campaign(AbstractContextManager["Campaign", None]):
         journal: Journal | None = None, arrays: ArrayStore | None = None, background: bool = False,
         progress: Progress | None = None, witness: Witness | None = None, **options: object,
     ) -> None:  # fmt: skip
-        if int(seed) != seed or seed < 0:
-            raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
+        inputs.check_seed(seed)
         prepared = inputs.prepare_rows(data, predictions, features=features, seed=int(seed))
-        self.source: Source = prepared.source
-        n_rows = self.source.n_rows
+        self.prepared, self.source, n_rows = prepared, prepared.source, prepared.source.n_rows
         inputs.check_limits(target, budget, n_rows)
         self.confidence, self.seed, self.method_name = float(confidence), int(seed), method
         given, said = inputs.given_labels(labels, n_rows), inputs.split_predictions(predictions, n_rows)
@@ -383,8 +383,10 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     def result(self) -> Result:
         """Label every row as the method does, with what people said in its place."""
-        reason = self.stop_reason or StopReason.STOPPED
-        return make_result(self.book, self.assessment, reason, method=self.method_name, seed=self.seed)
+        return make_result(
+            self.book, self.assessment, self.stop_reason or StopReason.STOPPED, method=self.method_name,
+            seed=self.seed, predictor=partial(predict_new, self),
+        )  # fmt: skip
 
     def run(self, oracle: object, *, progress: "Callable[[Campaign], object] | None" = None) -> Result:
         """Ask and tell until there is a reason to stop; `progress` is called after each answer."""

@@ -25,6 +25,12 @@ _WHOLE = re.compile(r"^(-?\d+)\.0+$")  # as it comes through a column of floats
 _SAMPLE = 256  # rows that stand for data that have no fingerprint
 
 
+def check_seed(seed: int) -> None:
+    """Raise an error if a seed is none."""
+    if int(seed) != seed or seed < 0:
+        raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
+
+
 def check_limits(target: float | None, budget: int | None, n_rows: int) -> None:
     """Raise an error if a target or a budget makes no sense."""
     if target is not None and not 0 < target <= 1:

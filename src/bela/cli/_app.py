@@ -13,6 +13,7 @@ from bela.cli.certify import certify
 from bela.cli.demo import demo
 from bela.cli.export import export
 from bela.cli.label import label
+from bela.cli.predict import predict
 from bela.cli.report import report
 from bela.cli.reproduce import reproduce
 from bela.cli.run import run
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (demo, label, serve, run, status, export, report, undo, verify, certify, simulate, reproduce):
+for command in (demo, label, serve, run, status, export, predict, report, undo, verify, certify, simulate, reproduce):
     app.command()(command)
 
 

@@ -49,7 +49,7 @@ class _Member:
 
 
 def _widen(member: _Member, seen: Rows, n_classes: int) -> _Member:
-    """Return a member that knows nothing of classes that were predicted and never seen: they may be what is likeliest."""
+    """Return a member that says nothing of classes that were predicted and never seen: none is likelier."""
 
     def widen(scores: Floats) -> Floats:
         wide = np.repeat(scores.max(axis=1, keepdims=True), n_classes, axis=1)
