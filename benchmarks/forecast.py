@@ -12,15 +12,10 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
-import os
 import statistics
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from _measure import ONE_THREAD
+from _measure import answer_one, in_own_processes
 from live import BARS, OUT, load
 
 MOMENTS = (100, 200, 400, 800)
@@ -64,18 +59,6 @@ def begin(prepared: Any, labels: Any, seed: int, moment: int) -> tuple[Any, Any]
     return campaign, oracle
 
 
-def measure(job: dict[str, Any]) -> list[dict[str, Any]]:
-    """Follow one campaign in a process of its own."""
-    command = [sys.executable, __file__, "--one", json.dumps(job)]
-    done = subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{job}: {done.stderr[-2000:]}")
-    found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    for said in found:
-        print(said, flush=True)
-    return found
-
-
 def summary(results: list[dict[str, Any]]) -> str:
     """Say how good the forecasts were."""
     told = [r for r in results if "took" in r]
@@ -100,9 +83,7 @@ def summary(results: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    if len(sys.argv) == 3 and sys.argv[1] == "--one":
-        print(json.dumps(one(**json.loads(sys.argv[2]))))
-        return
+    answer_one(one)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=2)
@@ -110,16 +91,17 @@ def main() -> None:
     arguments = parser.parse_args()
     jobs = [{"data": data, "seed": seed} for seed in range(arguments.seeds) for data in arguments.only.split(",")]
     results: list[dict[str, Any]] = []
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        for found in pool.map(measure, jobs):
-            results += found
-            OUT.mkdir(parents=True, exist_ok=True)
-            (OUT / "forecast.md").write_text(summary(results), encoding="utf-8")
-            with (OUT / "forecast.csv").open("w", encoding="utf-8", newline="") as file:
-                names = ["data", "seed", "moment", "rung", "prospect", "low", "answers", "high", "took"]
-                writer = csv.DictWriter(file, names, restval="")
-                writer.writeheader()
-                writer.writerows(results)
+    for _, found in in_own_processes(__file__, jobs, arguments.jobs):
+        for said in found:
+            print(said, flush=True)
+        results += found
+        OUT.mkdir(parents=True, exist_ok=True)
+        (OUT / "forecast.md").write_text(summary(results), encoding="utf-8")
+        with (OUT / "forecast.csv").open("w", encoding="utf-8", newline="") as file:
+            names = ["data", "seed", "moment", "rung", "prospect", "low", "answers", "high", "took"]
+            writer = csv.DictWriter(file, names, restval="")
+            writer.writeheader()
+            writer.writerows(results)
     print(summary(results))
 
 

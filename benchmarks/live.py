@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import statistics
-import subprocess
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from _measure import ONE_THREAD, peak_mb
+from _measure import answer_one, in_own_processes, peak_mb, print_rounded
 
 MARKS = (100, 200, 400, 800)
 BARS = {
@@ -78,17 +74,6 @@ def one(*, data: str, mode: str, seed: int) -> dict[str, Any]:
     return values | {"violations": simulation.n_violations, "seconds": seconds, "peak_mb": peak_mb()}
 
 
-def measure(job: dict[str, Any]) -> dict[str, Any]:
-    """Run one campaign in a process of its own."""
-    command = [sys.executable, __file__, "--one", json.dumps(job)]
-    done = subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{job}: {done.stderr[-2000:]}")
-    result = job | json.loads(done.stdout.splitlines()[-1])
-    print({key: round(value, 4) if isinstance(value, float) else value for key, value in result.items()}, flush=True)
-    return result
-
-
 def table(results: list[dict[str, Any]]) -> str:
     """Write what was measured as a page."""
     lines = [
@@ -120,9 +105,7 @@ def _cell(results: list[dict[str, Any]], mark: int) -> str:
 
 
 def main() -> None:
-    if len(sys.argv) == 3 and sys.argv[1] == "--one":
-        print(json.dumps(one(**json.loads(sys.argv[2]))))
-        return
+    answer_one(one)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
@@ -140,10 +123,10 @@ def main() -> None:
     results = _read(arguments.out) if arguments.go_on else []
     there = {(r["data"], r["mode"], r["seed"]) for r in results}
     jobs = [job for job in jobs if tuple(job.values()) not in there]
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        for result in pool.map(measure, jobs):
-            results.append(result)
-            _write(arguments.out, results)
+    for job, found in in_own_processes(__file__, jobs, arguments.jobs):
+        results.append(job | found)
+        print_rounded(results[-1])
+        _write(arguments.out, results)
     print(table(results))
 
 

@@ -100,11 +100,28 @@ def test_it_stops_at_the_target(blobs):
 
 
 def test_it_stops_when_all_is_known(blobs):
-    """Without target or budget every row is asked."""
+    """A campaign without target or budget asks every row, as whoever answers says when it is enough."""
     X, y = blobs
-    result = bela.label(X[:50], y[:50])
+    result = bela.Campaign(X[:50]).run(y[:50])
     assert result.stop_reason == StopReason.EXHAUSTED
     assert result.certificate.lower == 1
+
+
+def test_label_does_not_ask_for_everything_unless_it_is_told_to(blobs):
+    """Nobody is there to stop it, so without target or budget it stops as `bela run` does; a budget is kept."""
+    X, y = blobs
+    result = bela.label(X, y)
+    assert result.stop_reason == StopReason.TARGET
+    assert result.n_asked < len(y)
+    assert result.certificate.lower >= 0.95
+    assert bela.label(X, y, budget=len(y)).n_asked == len(y)
+
+
+def test_a_result_is_printed_in_a_line(blobs):
+    """What there is, and what is certified, instead of arrays of all rows."""
+    X, y = blobs
+    result = bela.label(X, y, budget=30)
+    assert repr(result) == f"<Result: 400 rows, {len(result.classes)} classes, 30 answers. {result.certificate.claim}>"
 
 
 def test_labels_that_come_with_the_data_are_free(blobs):
@@ -123,7 +140,7 @@ def test_labels_that_come_with_the_data_are_free(blobs):
 def test_an_oracle_may_decline(blobs):
     """None from an oracle skips the row."""
     X, y = blobs
-    result = bela.label(X, lambda rows: [None if row % 3 == 0 else int(y[row]) for row in rows])
+    result = bela.label(X, lambda rows: [None if row % 3 == 0 else int(y[row]) for row in rows], budget=len(y))
     assert result.stop_reason == StopReason.EXHAUSTED
     assert result.n_asked == sum(i % 3 != 0 for i in range(400))
     assert (result.labels == y).mean() > 0.95

@@ -21,6 +21,7 @@ AnyArray: TypeAlias = npt.NDArray[Any]
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"  # what can be written as JSON
 
 UNKNOWN = -1  # the class code of a row that has no label
+DEFAULT_TARGET = 0.95  # where somebody says neither what share of the labels should be right nor how much to ask
 SURE_SHARES = (0.90, 0.95, 0.99)  # of right labels, for which the rows are sought that are that sure
 
 
@@ -331,7 +332,7 @@ class NewLabels:
         return "These rows were not in the campaign: its certificate says nothing of their labels."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Result:
     """A labelled dataset with its certificate.
 
@@ -352,9 +353,16 @@ class Result:
     method: str
     seed: int
     unreadable: tuple[int, ...] = ()  # rows that were set aside: their labels are guesses, and count as wrong
-    parts: Parts | None = field(default=None, repr=False, compare=False)
-    predictor: Callable[..., NewLabels] | None = field(default=None, repr=False, compare=False)
+    parts: Parts | None = field(default=None, compare=False)
+    predictor: Callable[..., NewLabels] | None = field(default=None, compare=False)
     only_sure: float | None = None  # the share of right labels to which labels were kept; the others are None
+
+    def __repr__(self) -> str:
+        """Say in a line what there is: arrays of all rows tell nothing, and fill the screen of whoever prints it."""
+        return (
+            f"<Result: {len(self.labels):,} rows, {len(self.classes)} classes, {self.n_asked:,} answers. "
+            f"{self.certificate.claim}>"
+        )
 
     def predict(self, data: object, predictions: Mapping[str, object] | None = None) -> NewLabels:
         """Label rows that were not in the campaign; nothing is certified of them.

@@ -16,8 +16,9 @@ import pytest
 from bela import Campaign
 from bela.learning import TransductiveLearner
 from bela.methods import METHODS
-from bela.methods.bela import Bela
+from bela.methods.bela import Bela, _method
 from bela.methods.bela._certificates import Replay
+from bela.methods.bela._planning import Plan, Situation
 from bela.records import Question, Role, StopReason
 
 RUNS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("whole_runs.py"))))
@@ -327,6 +328,33 @@ def test_no_more_than_alpha_is_spent(name):
     assert 0 < spent <= 0.2 - campaign.method.certificates.alpha.left + 1e-12
     events = campaign.book.revisions
     assert spent == pytest.approx(sum(event.alpha + sum(alpha for _, alpha in event.looks) for event in events))
+
+
+def test_a_release_that_nothing_was_drawn_for_has_spent_nothing(clusters, monkeypatch):
+    """Where the labels of a release turn out to be too bad to draw for, training goes on, and alpha is there again."""
+    X, y = clusters
+    given_up: list[float] = []
+
+    def plan(situation: Situation) -> Plan:
+        if situation.released:
+            given_up.append(situation.alpha)
+        return Plan(role=Role.TRAINING if situation.released or given_up else Role.BOUNDS)
+
+    monkeypatch.setattr(_method, "make_plan", plan)
+    campaign = start(X, target=0.999)
+    answer(campaign, lambda question: int(y[question.row]), 120)
+    assert given_up
+    assert not releases(campaign)
+    revisions = campaign.book.revisions
+    released = [event.separated for event in revisions].index(False)
+    assert revisions[released].alpha == given_up[0]
+    assert len(revisions) > released + 2, "no revision follows"
+    live = sum(alpha for event in revisions for _, alpha in event.looks)
+    left = campaign.method.certificates.alpha.left
+    assert live + left < 0.05
+    assert left > given_up[0], "what it could spend is lost"
+    draws = sum(question.role is Role.BOUNDS for question in campaign.book.questions)
+    assert draws < 60, "the planner wanted training"
 
 
 # ----------------------------------------------------------------------------------------------- data of many shapes

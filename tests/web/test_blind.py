@@ -126,6 +126,28 @@ def test_undo_shows_a_draw_blind(service: LabelService) -> None:
         assert (question.suggested is None) == (role is Role.BOUNDS)
 
 
+def test_a_grid_that_was_taken_back_stays_whole(service: LabelService) -> None:
+    """Rows of a grid that was undone come before draws that came meanwhile, all of them, whatever was said of each."""
+    for _ in range(3):
+        say(service, lease(service, 3))
+    for _ in range(30):
+        grid = lease_until(service, Role.TRAINING, n=6, grid=True)
+        said = [AnswerIn(question=one.id, label=("cat", "dog")[at % 2]) for at, one in enumerate(grid)]
+        assert service.answer("Ann", said).refused == []
+        service.refresh()  # so that the labels that are suggested are what was just said
+        later = lease(service, 6, grid=True)
+        if len(grid) > 1 and role_of(service, later[0]) is Role.BOUNDS:
+            break
+    else:
+        raise AssertionError("no draw came after a grid")
+    for one in reversed(grid):
+        _, question = service.undo("Ann", grid=True)
+        assert question is not None
+        assert question.id == one.id
+    assert [one.id for one in service.lease("Ann", len(grid), grid=True)] == [one.id for one in grid]
+    assert {one.id for one in grid}.isdisjoint(one.id for one in service.lease("Bob", 9))
+
+
 def test_what_was_in_sight_is_counted(stored: StoredCampaign, make_any: Callable[..., Any]) -> None:
     """The certificate counts answers with a suggestion, draws and others apart; its text and the report say so."""
     service = LabelService(stored, suggest_draws=True)

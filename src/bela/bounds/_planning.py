@@ -40,6 +40,10 @@ class AlphaBudget:
             raise ParameterError(f"there is {self.left} left to spend, not {alpha}")
         self.left = max(self.left - alpha, 0.0)
 
+    def give_back(self, alpha: float) -> None:
+        """Take back what a bound could have spent that has counted no draw, and that nobody will ever be shown."""
+        self.left = min(self.left + alpha, self.alpha)
+
     def spend(self, part: float = 0.5) -> float:
         """Hand out a part of what is left; half by default, so that there is always something left."""
         check_inside("a part of what is left", part)

@@ -17,7 +17,7 @@ from bela.labels import is_missing, label_to_text
 from bela.methods import DEFAULT_METHOD
 from bela.oracles import TruthOracle
 from bela.protocols import Oracle
-from bela.records import AnyArray, Label, Point, Result
+from bela.records import DEFAULT_TARGET, AnyArray, Label, Point, Result
 
 Watch: TypeAlias = Callable[[Campaign], object]
 
@@ -49,8 +49,8 @@ def label(
 ) -> Result:  # fmt: skip
     """Label every row of the data by asking the oracle about a few of them.
 
-    Parameters are those of `Campaign`; `oracle` is an array of true labels, or a callable from an array of rows to
-    labels (None for a row that it will not answer).
+    Parameters are those of `Campaign`, but without a target and a budget the target is 0.95; `oracle` is an array of
+    true labels, or a callable from an array of rows to labels (None for a row that it will not answer).
 
     Examples
     --------
@@ -60,6 +60,8 @@ def label(
     >>> bool((result.labels == y).mean() >= result.certificate.lower >= 0.9)
     True
     """
+    if target is None and budget is None:
+        target = DEFAULT_TARGET
     campaign = Campaign(data, method=method, target=target, budget=budget, confidence=confidence, seed=seed, **options)
     return campaign.run(oracle)
 

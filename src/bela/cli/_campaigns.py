@@ -24,13 +24,14 @@ from bela.campaign import (
     open_campaign,
     read_settings,
 )
-from bela.cli._options import DEFAULT_TARGET, AuditOptions, CampaignOptions, FolderOptions, LabelOptions
+from bela.cli._options import AuditOptions, CampaignOptions, FolderOptions, LabelOptions
 from bela.cli._output import Bars, Output
 from bela.cli._showing import first
 from bela.data import DATASETS, label_notices
 from bela.errors import JournalError, ParameterError
 from bela.features import PreparedData, named_features
 from bela.labels import label_from_text
+from bela.records import DEFAULT_TARGET
 
 if TYPE_CHECKING:
     from bela.campaign import StoredCampaign
@@ -207,7 +208,7 @@ def _create(
         on_error.push(stored)
         _add_classes(stored, further)
         if columns and audit is None:
-            bars.say(f"This is how the columns of {data} are taken (--kind changes it):")
+            bars.say(f"This is how the columns of {data} are taken (--kind changes it, --hide leaves one out):")
             for line in first(columns, _COLUMNS_SHOWN, f": see {path / SETTINGS}"):
                 bars.say(line)
         prepared = PreparedData(table=stored.records, source=stored.campaign.source, plan=stored.plan)

@@ -19,14 +19,13 @@ from bela.data import column_labels, open_table
 from bela.errors import DataError, ParameterError
 from bela.features import prepare
 from bela.oracles import TruthOracle
-from bela.records import UNKNOWN, Json
+from bela.records import DEFAULT_TARGET, UNKNOWN, Json
 from bela.shares import percent_text
 
 if TYPE_CHECKING:
     from bela.protocols import Table
 
 _SHOWN = 10  # mistakes
-_DEFAULT_TARGET = 0.95
 
 
 @contextmanager
@@ -49,7 +48,7 @@ def mend(
             pairs = split_names(table, [":".join(names)])
             apart = [name for name in (*names, audited.truth, *options.hidden) if name in table.columns]
             prepared = prepare(table, exclude=apart, kinds=options.kinds, needed=False, progress=bars)
-        target = _DEFAULT_TARGET if options.target is None else options.target
+        target = DEFAULT_TARGET if options.target is None else options.target
         campaign = Campaign(
             prepared, predictions=read_predictions(table, pairs), target=target, budget=options.budget,
             confidence=0.95 if options.confidence is None else options.confidence, seed=options.seed or 0,

@@ -15,8 +15,8 @@ import typer
 from bela.data import DATASETS, readers_by_ending
 from bela.errors import ParameterError
 from bela.oracles import ORACLES
+from bela.records import DEFAULT_TARGET
 
-DEFAULT_TARGET = 0.95
 CANNOT_TELL = "cannot tell"
 
 _DATA = (

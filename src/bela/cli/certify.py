@@ -31,7 +31,7 @@ from bela.data import open_table
 from bela.errors import ParameterError
 from bela.oracles import TruthOracle
 from bela.protocols import Table
-from bela.records import Json
+from bela.records import DEFAULT_TARGET, Json
 
 _SHOWN = 10  # mistakes
 _DATA = "A table with a label in every row, images in folders, or the folder of an audit to go on with."
@@ -112,7 +112,7 @@ def _audit_in_memory(
     labels, scores = read_prediction(table, str(audited.label), audited.score)
     campaign = begin_audit(
         labels, scores,
-        target=opts.DEFAULT_TARGET if options.target is None else options.target, budget=options.budget,
+        target=DEFAULT_TARGET if options.target is None else options.target, budget=options.budget,
         confidence=0.95 if options.confidence is None else options.confidence, seed=options.seed or 0,
     )  # fmt: skip
     _answer_from(campaign, table, truth)

@@ -19,7 +19,8 @@ from bela.data import given_labels, is_dataset, label_notices, open_table
 from bela.errors import DataError, ParameterError
 from bela.features import PreparedData, named_features, prepare
 from bela.methods import DEFAULT_METHOD
-from bela.records import AnyArray, Json
+from bela.records import RUNGS, AnyArray, Json
+from bela.shares import percent_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,8 +99,17 @@ def summary(simulation: Simulation) -> list[str]:
     return [
         f"{result.n_asked:,} of {n_rows:,} rows were asked ({result.n_asked / n_rows:.1%}), then {reason}.",
         f"{result.certificate.claim} In truth {100 * simulation.accuracy:.2f} % are.",
+        *_how_soon(simulation),
         f"{simulation.seconds:.1f} s.",
     ]
+
+
+def _how_soon(simulation: Simulation) -> list[str]:
+    """Say after how many answers each rung was reached: without a target, that is what a simulation is for."""
+    reached = [(share, simulation.asked_until(share, "lower")) for share in RUNGS]
+    steps = [f"{percent_text(share)} after {asked:,}" for share, asked in reached if asked is not None]
+    word = simulation.result.certificate.guarantee.word.capitalize()
+    return [f"{word} on the way, at the latest: {', '.join(steps)} answers."] if steps else []
 
 
 def _read_labelled(

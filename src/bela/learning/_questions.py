@@ -34,18 +34,12 @@ def cold_start(X: Floats, *, n: int | None = None, seed: int = 0) -> Rows:
     is smoothed over the graph, so that a cluster's middle is a typical row; n is by default 50, or the square root of
     the number of rows if that is smaller.
     """
-    from sklearn.cluster import KMeans
-
     n_rows = len(X)
     n = min(n if n is not None else min(COLD_START, int(np.ceil(np.sqrt(n_rows)))), n_rows)
     rng = np.random.default_rng(seed)
     sample = X if n_rows <= SAMPLE else X[np.sort(rng.choice(n_rows, SAMPLE, replace=False))]
     distinct = np.unique(sample, axis=0)
-    if len(distinct) <= n:
-        centres = distinct
-    else:
-        with one_thread():
-            centres = KMeans(n, n_init=3, random_state=seed).fit(sample).cluster_centers_.astype(np.float32)
+    centres = distinct if len(distinct) <= n else _centres(sample, n, n_init=3, random_state=seed)
     label, distance = closest(X, centres)
     order = np.lexsort((np.arange(n_rows), distance, label))
     middle = order[np.flatnonzero(np.diff(label[order], prepend=-1))]
@@ -83,20 +77,26 @@ def choose_questions(
 
 def _pick_spread(X: Floats, rows: Rows, doubt: Floats, n: int, rng: np.random.Generator) -> Rows:
     """The middles of n clusters of rows, each row as heavy as it is doubtful."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
     place = np.sort(rng.choice(len(rows), SAMPLE, replace=False)) if len(rows) > SAMPLE else np.arange(len(rows))
     sample = np.asarray(X[rows[place]])
     if not n or len(np.unique(sample, axis=0)) <= n:
         return rows[:0]
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # rows that are nearly the same: fewer clusters will do
-        means = KMeans(n, n_init=1, max_iter=15, random_state=int(rng.integers(2**31)))
-        centres = means.fit(sample, sample_weight=doubt[place] + 1e-3).cluster_centers_.astype(np.float32)
+    weight, seed = doubt[place] + 1e-3, int(rng.integers(2**31))
+    centres = _centres(sample, n, weight=weight, n_init=1, max_iter=15, random_state=seed)
     label, distance = closest(sample, centres)
     order = np.lexsort((distance, label))
     return np.asarray(rows[place[order[np.flatnonzero(np.diff(label[order], prepend=-1))]]])
+
+
+def _centres(sample: Floats, n: int, *, weight: Floats | None = None, **options: int) -> Floats:
+    """The centres of n clusters, or of fewer where rows are nearly the same, without a warning about that."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        centres: Floats = KMeans(n, **options).fit(sample, sample_weight=weight).cluster_centers_.astype(np.float32)
+    return centres
 
 
 def margins(scores: Floats) -> Floats:

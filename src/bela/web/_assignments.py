@@ -38,6 +38,7 @@ class Lease:
     until: float
     second: bool = False
     again: bool = False
+    grid: bool = False
 
 
 class Assignments:
@@ -62,7 +63,7 @@ class Assignments:
     def choose(self, by: str, tab: str, n: int) -> list[Choice]:
         """Lease up to n questions: those that somebody has, some that others have answered, and new ones."""
         self.catch_up()
-        chosen = self._held(by, tab)[:n]
+        chosen = [choice._replace(grid=False) for choice in self._held(by, tab)[:n]]
         chosen += [Choice(question, second=True) for question in self._answered(by, (n - len(chosen) + 1) // 2)]
         chosen += self._repeated(by, chosen, n)
         chosen += [Choice(question) for question in self._fresh(n - len(chosen))]
@@ -85,13 +86,17 @@ class Assignments:
             chosen += [Choice(question) for question in self._free() if self._is_blind(question)]
             chosen = chosen[:n]
         else:
-            mine = [choice.question for choice in held if not (choice.again or self._is_blind(choice.question))]
+            mine = [choice for choice in held if not (choice.again or self._is_blind(choice.question))]
             chosen = [Choice(question, grid=True) for question in self._alike(mine, n, labels)]
         self.release({one.question.id for one in held} - {one.question.id for one in chosen}, by, tab)
         return self._lease_all(chosen, by, tab)
 
-    def _alike(self, held: Sequence[Question], n: int, labels: Labels | None) -> list[Question]:
-        """Return up to n questions of one suggested label: that of most that somebody has, or that of the oldest."""
+    def _alike(self, mine: Sequence[Choice], n: int, labels: Labels | None) -> list[Question]:
+        """Return up to n questions of one suggested label: that of most that somebody has, or that of the oldest.
+
+        What is in a grid already stays in it: it was alike when it was put on the screen, and labels go on changing.
+        """
+        held, together = [choice.question for choice in mine], {choice.question.id for choice in mine if choice.grid}
         if labels is None:
             fresh = (question for question in self._fresh(n - len(held)) if not self._is_blind(question))
             return [*held, *fresh][:n]
@@ -101,18 +106,23 @@ class Assignments:
             free = [question for question in free if not self._is_blind(question)]
             counts = Counter(labels.label(question.row) for question in held or free[:1])
             label = counts.most_common(1)[0][0] if counts else None
-            chosen = [question for question in (*held, *free) if labels.label(question.row) == label]
+            alike = (one for one in (*held, *free) if one.id in together or labels.label(one.row) == label)
+            chosen = list(alike)
             if len(chosen) >= n or held:
                 break
         return chosen[:n]
 
     def give_back(self, question: int, kind: str, by: str, tab: str, *, grid: bool) -> Choice:
-        """Let somebody have the question again that they took a step of this kind back for."""
+        """Let somebody have the question again that they took a step of this kind back for, before all others."""
         self.heard.append(question)
         self.catch_up()
         second, again, asked = kind == "opinion", kind == "again", self._campaign.question(question)
-        self.lease(question, by, tab, second=second, again=again)
-        return Choice(asked, second, again, grid and not (second or again or self._is_blind(asked)))
+        choice = Choice(asked, second, again, grid and not (second or again or self._is_blind(asked)))
+        others = self._leases
+        self._leases = {}
+        self._lease_all([choice], by, tab)
+        self._leases |= {other: lease for other, lease in others.items() if other != question}
+        return choice
 
     def _is_blind(self, question: Question) -> bool:
         """Whether a question is answered alone and without a suggestion, as people agree more with what they see."""
@@ -130,14 +140,11 @@ class Assignments:
         return by if self._by_name else None
 
     def _lease_all(self, chosen: list[Choice], by: str, tab: str) -> list[Choice]:
-        for question, second, again, _ in chosen:
-            self.lease(question.id, by, tab, second=second, again=again)
-        return chosen
-
-    def lease(self, question: int, by: str, tab: str, *, second: bool = False, again: bool = False) -> None:
-        """Let somebody have a question, or have it for longer."""
+        """Let somebody have questions, or have them for longer."""
         until = self._clock() + self.seconds
-        self._leases[question] = Lease(by=by, tab=tab, until=until, second=second, again=again)
+        for question, second, again, grid in chosen:
+            self._leases[question.id] = Lease(by=by, tab=tab, until=until, second=second, again=again, grid=grid)
+        return chosen
 
     def release(self, questions: Iterable[int], by: str, tab: str) -> None:
         """Let others have questions that somebody had in a tab; those of other people and tabs stay theirs."""
@@ -202,7 +209,7 @@ class Assignments:
             if (lease.by, lease.tab) != (by, tab) or lease.until <= now:
                 continue
             if self._waits(question, by, second=lease.second, again=lease.again):
-                found.append(Choice(self._campaign.question(question), lease.second, lease.again))
+                found.append(Choice(self._campaign.question(question), lease.second, lease.again, lease.grid))
             else:
                 del self._leases[question]
         return found

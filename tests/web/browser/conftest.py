@@ -192,17 +192,41 @@ class Visitor:
         self.press(self.truth[row])
         return row
 
-    def to_grid(self) -> list[int]:
+    def to_grid(self, *, switch: bool = True) -> list[int]:
         """Switch to the grid, and answer what is drawn at random until there is one; return the rows answered."""
-        self.page.keyboard.press("g")
+        if switch:
+            self.page.keyboard.press("g")
         answered: list[int] = []
         while True:
-            self.wait("() => document.querySelector('.tile, .singly:not([hidden])')")
+            self.wait("() => document.querySelector('.tiles:not(.over) .tile, .singly:not([hidden])')")
             if self.page.locator(".tile").count():
                 return answered
             answered.append(self.row)
             self.page.keyboard.press(self.truth[answered[-1]])
             self.wait("(t) => document.querySelector('h1').textContent !== t", f"Row {answered[-1]}")
+
+    @property
+    def tiles(self) -> list[int]:
+        """The rows of the grid on the screen."""
+        names = self.page.eval_on_selector_all(".tile", "(tiles) => tiles.map((tile) => tile.ariaLabel)")
+        return [int(name.split(":")[0].removeprefix("Row ")) for name in names]
+
+    def confirm(self) -> None:
+        """Give each row of the grid its label, by a mark of its own, and confirm them."""
+        for row in self.tiles:
+            self.page.keyboard.press("ArrowRight")
+            self.page.keyboard.press(self.truth[row])
+        self.page.keyboard.press("Enter")
+
+    def hold(self, path: str) -> list:
+        """Keep requests to this path on their way; return those that there are, to be let go."""
+        held: list = []
+
+        def keep(route) -> None:
+            held.append(route)
+
+        self.page.route(path, keep)
+        return held
 
     def settle(self) -> None:
         """Wait until the server has everything."""

@@ -191,6 +191,7 @@ class Certificates:
         self.bounds: list[Bound] = []
         self.starts: dict[int, int] = {}  # where in the log the draws begin that bets on a revision count
         self.aims: dict[int, int | None] = {}  # errors to stay below, as the target was when each was adopted
+        self.n_released = 0  # how many answers the largest release has learnt from
         self.certified: int | None = None  # the last release: weighted draws are for its certificate
         self._changed: set[int] = set()  # rows that were answered in more than one way
         self._replays: dict[int, Replay] = {}  # by revision; made when somebody asks
@@ -209,9 +210,21 @@ class Certificates:
     def bet(self, book: Book, index: int, alpha: float) -> None:
         """Bet on the draws from here on, for a revision that has learnt from what came before."""
         self.starts[index] = len(self.log)
+        self.n_released = max(self.n_released, self.revisions[index].n_training)
         self.aims[index] = None if book.target is None else allowed_errors(book.n_rows, book.target)
         self._add_bound(book, index, self.revisions[index].outside, alpha)
         self.certified = index
+
+    def give_up(self) -> None:
+        """Draw no more for the release; if nothing was drawn for it, what its bets could spend is there again."""
+        index, self.certified = self.certified, None
+        if index is None or any(isinstance(event, Draw) for event in self.log[self.starts[index] :]):
+            return
+        bound = next(bound for bound in self.bounds if bound.revision == index and bound.look is None)
+        self.bounds = [other for other in self.bounds if other is not bound]
+        self.alpha.give_back(bound.alpha)
+        del self.starts[index], self.aims[index]
+        self._replays.pop(index, None)
 
     def _add_bound(self, book: Book, index: int, population: BoolArray, alpha: float, look: Look | None = None) -> None:
         bound = Bound(
@@ -229,11 +242,6 @@ class Certificates:
             replay = self._replays[index] = Replay(index, self.revisions, self.log, alpha, aim=aim, start=start)
         replay.advance(self.said, declined)
         return replay
-
-    @property
-    def n_released(self) -> int:
-        """How many answers the largest release has learnt from."""
-        return max((self.revisions[index].n_training for index in self.starts), default=0)
 
     def alpha_of(self, index: int) -> float:
         """Return what the bets on a release may spend."""

@@ -26,11 +26,9 @@ _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may p
 _FIRST = "first-questions"
 _BATCH = 64  # the most questions at once
 _LIVE = 0.6  # of alpha, for the looks of the first epoch
-_LIVE_WITH_AN_END = 0.3  # the same where there is a target or a budget, as releases will need it more
-_LIVE_TO_MEND = 0.15  # the same with predictions, where what a release must show takes more draws
+_LIVE_WITH_AN_END = 0.2  # the same where there is a target or a budget, as releases will need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
-_RELEASE = 2 / 3  # of what is left, for a release that is to reach the target
-_RELEASE_TO_MEND = 0.8  # the same with predictions
+_RELEASE = 0.75  # of what is left, for a release that is to reach the target
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
 _RECENT = 4  # revisions that tell how fast the error falls
 _PRIOR = 4.0  # draws that a fit's own view of its errors is worth
@@ -75,8 +73,7 @@ class Bela(AssessingMethod):
             case Began():  # rows that nobody can read are wrong in every revision, and cannot be drawn
                 self.certificates.log += [Trained(row) for row in book.set_aside]
                 endless = book.target is None and book.budget is None
-                ended = _LIVE_TO_MEND if self.setup.predictions else _LIVE_WITH_AN_END
-                self._begin_epoch(book, (_LIVE if endless else ended) * self.certificates.alpha.left)
+                self._begin_epoch(book, (_LIVE if endless else _LIVE_WITH_AN_END) * self.certificates.alpha.left)
             case Asked():
                 self._take_questions(book, change)
             case Revised():
@@ -95,21 +92,20 @@ class Bela(AssessingMethod):
         self._teaches = {}
         return self.epoch
 
-    @property
-    def _release_part(self) -> float:
-        return _RELEASE_TO_MEND if self.setup.predictions else _RELEASE
-
     def _live_part(self) -> float:
         return _LIVE_AGAIN * self.certificates.alpha.left
 
     def _take_questions(self, book: Book, asked: Asked) -> None:
         """Take note of questions. The first one for training after weighted draws begins an epoch: see `Epoch`."""
         training = [proposal.row for proposal in asked.questions if proposal.role is Role.TRAINING]
-        if training and self.epoch.weighted:
-            waiting = self._waiting(book, training)
-            self.certificates.certified = None
-            rows = [proposal.row for proposal in asked.questions]
-            self._begin_epoch(book, self._live_part(), asking=rows).add_batch(waiting)
+        if training and self.certificates.certified is not None:
+            self.certificates.give_up()
+            if self.epoch.weighted:
+                waiting = self._waiting(book, training)
+                rows = [proposal.row for proposal in asked.questions]
+                self._begin_epoch(book, self._live_part(), asking=rows).add_batch(waiting)
+            else:  # nothing was drawn for it: the epoch that it began goes on
+                self._pool, self._pool_of = Pool.uniform(self.epoch.drawable), None
         for proposal in asked.questions:
             self._take_question(proposal)
 
@@ -321,7 +317,7 @@ class Bela(AssessingMethod):
         return self._job(
             book, Answers(rows=rows, codes=book.known[rows]), taken=book.asked | (book.known != UNKNOWN),
             n_next=lambda error, n_classes: n_next, separated=False, looks=looks,
-            alpha=0.0 if looks else self._release_part * left,
+            alpha=0.0 if looks else _RELEASE * left,
         )  # fmt: skip
 
     def _job(
@@ -360,13 +356,13 @@ class Bela(AssessingMethod):
         certificates, index = self.certificates, self.certificates.certified
         last = len(certificates.revisions) - 1 if index is None else index
         replay = self._replay(last, book)
-        alpha = self._release_part * certificates.alpha.left if index is None else certificates.alpha_of(index)
+        alpha = _RELEASE * certificates.alpha.left if index is None else certificates.alpha_of(index)
         recent = certificates.revisions[-_RECENT:]
         return Situation(
             book=book, certified=certificates.revisions[last], alpha=alpha,
             sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
             errors=np.array([self._error(revision) for revision in recent]),
-            later_alpha=self._release_part * certificates.alpha.left, last_alpha=_LAST * certificates.alpha.left,
+            later_alpha=_RELEASE * certificates.alpha.left, last_alpha=_LAST * certificates.alpha.left,
             released=index is not None, n_draws=replay.n_draws, bets=replay.bets,
         )  # fmt: skip
 

@@ -31,6 +31,11 @@ export class Grid {
     return session.feed.items.length > 0 || (this.#group.length > 0 && session.feed.fetching);
   }
 
+  /** Whether the rows on the screen are confirmed, and only wait for the next. */
+  get #over() {
+    return this.tiles.classList.contains("over");
+  }
+
   get title() {
     return state.value.audit ? "Rows with the same label" : "Rows that look alike";
   }
@@ -155,7 +160,7 @@ export class Grid {
   }
 
   choose(label) {
-    if (!this.#group.length || this.tiles.classList.contains("over")) return;
+    if (!this.#group.length || this.#over) return;
     if (this.#at >= 0) this.#mark(this.#at, label);
     else if (this.suggested === null) {
       this.#group.forEach((question, at) => this.#labelOf(question) === null && this.#mark(at, label));
@@ -179,7 +184,7 @@ export class Grid {
   }
 
   #toggle(what) {
-    if (this.#at < 0 || this.tiles.classList.contains("over")) return;
+    if (this.#at < 0 || this.#over) return;
     const { id } = this.#group[this.#at];
     this.#order = this.#order.filter((one) => one !== id);
     if (this.#given.get(id) === what) this.#given.delete(id);
@@ -213,7 +218,7 @@ export class Grid {
 
   /** Give all rows their labels. */
   confirm(event) {
-    if (!this.#group.length || this.button.disabled || this.tiles.classList.contains("over")) return true;
+    if (!this.#group.length || this.button.disabled || this.#over || session.undoing) return true;
     this.#began = event.timeStamp;
     const pairs = this.#group.map((question) => {
       const label = this.#labelOf(question);
@@ -227,8 +232,9 @@ export class Grid {
     return true;
   }
 
-  /** Take back the last mark before anything that was sent. */
+  /** Take back the last mark before anything that was sent; the marks of rows that are confirmed were sent. */
   takeBack() {
+    if (this.#over) return false;
     const id = this.#order.pop();
     if (id === undefined) return false;
     this.#given.delete(id);

@@ -17,10 +17,9 @@ const ROWS_AHEAD = 7;
 
 export const waiting = new Watched(0); // answers that the server does not have yet
 export const WRONG = Symbol("wrong"); // in place of a label: the one under audit is wrong, whatever is right
-export const session = { by: "me", grid: false, scope: "", last: null };
+export const session = { by: "me", grid: false, scope: "", last: null, undoing: false };
 
-let undoing = false;
-let steps = []; // how many answers each step has given, so that a grid is undone as a whole
+let steps = []; // the questions that each step has answered, so that a grid is undone as a whole; [null] for all else
 let closeOffer = () => {};
 let since = 0;
 const recent = new Map();
@@ -76,7 +75,7 @@ export function answer(pairs) {
       return { by: session.by, question: id, row, label: wrong ? null : said, second, again, wrong, suggested: seen };
     }),
   );
-  steps.push(pairs.length);
+  steps.push(pairs.map(([{ id }]) => id));
   notePace((performance.now() - since) / 1000 / pairs.length, pairs.length);
   const [question, label] = pairs.at(-1);
   session.last = pairs.length === 1 ? { question, label } : { n: pairs.length };
@@ -101,38 +100,44 @@ export function pace() {
   return state.value?.pace_seconds ?? null;
 }
 
-/** Take back the last thing that was done. */
+/**
+ * Take back the last thing that was done. Until that is done, nothing is answered: what is on the screen is about to
+ * change, and an answer that came in between would be taken back instead.
+ */
 export async function undo() {
-  if (undoing) return;
-  undoing = true;
+  if (session.undoing) return;
+  session.undoing = true;
   closeOffer();
   const back = [];
   let other = null;
+  const step = steps.at(-1) ?? [null];
   try {
-    let n = steps.at(-1) ?? 1;
-    while (n-- > 0) {
+    while (step.length) {
       const entry = session.outbox.takeBack();
       if (entry) {
+        step.pop();
         const question = recent.get(keyOf({ id: entry.question, again: entry.again }));
         if (question) back.unshift(question);
         continue;
       }
       await session.outbox.settle();
+      if (!step.length) break; // the server would not take it
       const { undone, question, state: news } = await post("/api/undo", {
         by: session.by,
         tab: session.feed.tabs.id,
         grid: session.grid,
       });
+      step.pop(); // if the next one fails, another try takes back the rest, and nothing before it
       takeIn(news);
       if (question) back.unshift(recent.get(keyOf(question)) ?? question);
       else other = undone;
     }
-    steps.pop();
   } catch (error) {
     if (error.status === 409) steps = [];
-    if (!back.length) complain(error);
+    complain(error);
   } finally {
-    undoing = false;
+    steps = steps.filter((one) => one.length);
+    session.undoing = false;
   }
   session.last = null;
   if (back.length) {
@@ -150,8 +155,13 @@ export function offerUndo(text) {
   closeOffer = toast(text, { kind: "done", undo: () => undo() });
 }
 
-/** What the server would not take is said, and never lost in silence. */
+/** What the server would not take is said, and never lost in silence; there is nothing of it to take back. */
 function refused(refusals) {
+  for (const { question } of refusals) {
+    const step = steps.findLast((one) => one.includes(question));
+    step?.splice(step.indexOf(question), 1);
+  }
+  steps = steps.filter((step) => step.length);
   const more = refusals.length > 1 ? ` (and ${refusals.length - 1} more)` : "";
   toast(`An answer was not taken: ${refusals[0].message}${more}`, { kind: "error" });
   session.feed?.fill();
@@ -169,7 +179,7 @@ export async function flag(question) {
   try {
     await session.outbox.settle();
     takeIn(await post("/api/flags", { by: session.by, row: question.row, comment }));
-    steps.push(1);
+    steps.push([null]);
     offerUndo(`Row ${question.name} is flagged.`);
   } catch (error) {
     complain(error);
@@ -190,7 +200,7 @@ async function decide(path, { row }, label, text) {
   try {
     await session.outbox.settle();
     takeIn(await post(path, { by: session.by, row, label }));
-    steps.push(1);
+    steps.push([null]);
     offerUndo(text);
     return true;
   } catch (error) {

@@ -55,7 +55,7 @@ export class Single {
   }
 
   choose(label, event) {
-    if (!this.#question) return;
+    if (!this.#question || session.undoing) return;
     this.#began = event.timeStamp;
     const question = this.#question;
     this.palette.flash(label);
@@ -64,7 +64,7 @@ export class Single {
   }
 
   skip(event) {
-    if (!this.#question) return;
+    if (!this.#question || session.undoing) return;
     this.#began = event.timeStamp;
     announce("Skipped. Next row.");
     answer([[this.#question, null]]);
@@ -89,7 +89,7 @@ export class Single {
 
   /** Say that the label under audit is wrong, and not what is right. */
   reject(event) {
-    if (!this.#audited) return;
+    if (!this.#audited || session.undoing) return;
     if (this.#question.second) {
       toast("Somebody has answered this row: give the label that you think is right.", { stays: 2500 });
       return;
