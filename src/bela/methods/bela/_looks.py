@@ -95,6 +95,11 @@ class Epoch:
         """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers."""
         return max(self.size(look) - len(self.picks), 0)
 
+    @property
+    def first_draws(self) -> int:
+        """How many draws a look is at that comes before any training: at labels that others have predicted."""
+        return math.ceil(USUAL * self.first)
+
     def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None, n_classes: int = 0) -> int:
         """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
         size, alpha = self.size(look), max(self.part(look), 1e-6)

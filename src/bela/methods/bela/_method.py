@@ -1,6 +1,5 @@
 """The certified method: labels by a learner that sees all rows, certified by random draws that it has not seen."""
 
-import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -34,7 +33,6 @@ _RECENT = 4  # revisions that tell how fast the error falls
 _PRIOR = 4.0  # draws that a fit's own view of its errors is worth
 _AHEAD, _LEAST_AHEAD = 1.5, 20  # of the draws that the next look needs, and some more, while its labels are made
 _HALFWAY = 0.2  # of that, for a look at half of its draws
-_FIRST_LOOK = 0.4  # of the answers that the first look is at where there are predictions: that many draws
 
 
 @METHODS.register("bela")
@@ -211,7 +209,8 @@ class Bela(AssessingMethod):
         if self.certificates.certified is not None:
             return book.n_rows if self._current_plan(book).role is Role.BOUNDS else 0
         looks = [bound.look for bound in self.certificates.bounds if bound.look is not None]
-        wanted = max((look.n_draws for look in looks if look.epoch is epoch), default=0)
+        first = epoch.first_draws if self._predicts(book) and not self.certificates.revisions else 0
+        wanted = max((look.n_draws for look in looks if look.epoch is epoch), default=first)
         return max(wanted - len(epoch.drawn), 0)
 
     def _training(self, book: Book, n: int, drawn: Sequence[Proposal] = ()) -> list[Proposal]:
@@ -295,7 +294,7 @@ class Bela(AssessingMethod):
         job = self._job(
             book, Answers(rows=nothing, codes=nothing), taken=np.ones(book.n_rows, dtype=bool),
             n_next=lambda error, n_classes: 0, separated=True,
-            looks=((math.ceil(_FIRST_LOOK * epoch.first), epoch.part(0)),),
+            looks=((epoch.first_draws, epoch.part(0)),),
         )  # fmt: skip
         return replace(job, learner=partial(learner_of_predictions, self.setup))
 
