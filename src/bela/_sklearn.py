@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bela.campaign import Campaign
+from bela.campaign import Campaign, predict_new
 from bela.errors import DataError
 from bela.labels import is_missing
 from bela.methods import DEFAULT_METHOD
@@ -74,7 +74,7 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         self.label_distributions_ = _distributions(result, np.searchsorted(self.classes_, result.labels))
         self.certificate_, self.n_asked_ = result.certificate, result.n_asked
         self.termination_condition_ = str(result.stop_reason)
-        self._result = result
+        self._rows, self._known = X, {int(row): result.labels[row].item() for row in np.flatnonzero(result.known)}
         return self
 
     def predict(self, X: object, predictions: Mapping[str, object] | None = None) -> AnyArray:
@@ -82,7 +82,8 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if _is_numeric(X):
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        return self._result.predict(X, predictions).labels
+        known = Campaign(self._rows, labels=self._known, predictions=self.predictions, seed=int(self.random_state or 0))
+        return predict_new(known, X, predictions).labels
 
     def fit_predict(self, X: object, y: object = None) -> AnyArray:
         """Label every row of X and return the labels."""

@@ -51,7 +51,7 @@ class Bela(AssessingMethod):
         super().__init__(setup)
         self._own_learner = learner
         self._making, self._prepared = threading.Lock(), False
-        self.certificates = Certificates(1 - setup.confidence)
+        self.certificates = Certificates(1 - setup.confidence, mends=bool(setup.predictions))
         self.epoch: Epoch  # from the first event on
         self._teaches: dict[int, int] = {}  # row to the first answer to it, UNKNOWN if it was declined
         self._since_draw: set[int] = set()  # rows answered since the outcome of a draw was last known
@@ -362,7 +362,7 @@ class Bela(AssessingMethod):
             sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
             errors=np.array([self._error(revision) for revision in recent]),
             later_alpha=_RELEASE * certificates.alpha.left, last_alpha=_LAST * certificates.alpha.left,
-            released=index is not None, n_draws=replay.n_draws, bets=replay.bets,
+            released=index is not None, n_draws=replay.n_draws, bets=replay.bets, mends=certificates.mends,
         )  # fmt: skip
 
     def _error(self, revision: Revision) -> float:

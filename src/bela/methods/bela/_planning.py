@@ -41,6 +41,7 @@ class Situation:
     later_alpha: float  # of one that would be made later
     last_alpha: float  # of one that is looked at when the budget is used up
     n_draws: int
+    mends: bool = False  # whether draws look for errors while too many are left
     bets: ErrorBets  # what training answers, and draws if there are any, say about its errors
 
 
@@ -154,7 +155,8 @@ class _Ahead:
         shape = guess.shape[:2]
         levels, alphas, wins = (np.broadcast_to(values, shape).ravel() for values in (level[:, None], alpha, won))
         draws = draws_needed(self.share, guess.reshape(-1, guess.shape[2]), levels, alphas, wins).reshape(shape)
-        draws = np.minimum(draws, self._mending(guess, rest, allowed, np.log(1.0 / alpha) - won))
+        if situation.mends:
+            draws = np.minimum(draws, self._mending(guess, rest, allowed, np.log(1.0 / alpha) - won))
         draws = np.where(draws < math.inf, np.minimum(draws, rest[:, None]), math.inf)
         certified: FloatArray = self.extra[:, None] + draws
         by_asking = max(book.n_rows - allowed - book.n_asked, 0)  # with nearly all rows asked, that is enough
@@ -167,7 +169,7 @@ class _Ahead:
         """Whether so many errors are likely left that draws are made to find them."""
         n_rows = self.situation.book.n_rows
         left = float(likely_shares(self.situation.bets, np.array([0.5]))[0] @ self.share) * (n_rows - self.sizes[0])
-        return bool(left > _MANY * allowed_errors(n_rows, target))
+        return self.situation.mends and bool(left > _MANY * allowed_errors(n_rows, target))
 
     def _mending(self, guess: FloatArray, rest: FloatArray, allowed: int, nats: FloatArray) -> FloatArray:
         """Draws until the errors that they find leave few enough, for each step and quantile; infinite if few are."""

@@ -58,9 +58,9 @@ class Revision:
         outside = _all_but(training, len(arrays[0]))
         return cls(n_training=len(training), outside=outside, **dict(zip(_KEPT, arrays, strict=True)))
 
-    def bets(self, alpha: float, aim: int | None = None) -> ErrorBets:
+    def bets(self, alpha: float, aim: int | None = None, *, mend: bool = False) -> ErrorBets:
         """Open the bets on its errors, with what training answers say beforehand."""
-        return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim, mend=True)
+        return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim, mend=mend)
 
 
 def make_revision(fit: Fit, answers: IntArray, representative: FloatArray) -> Revision:
