@@ -12,6 +12,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# Whichever models somebody has on their machine, tests see none, and fetch none.
+for name in ("HF_HUB_CACHE", "FASTEMBED_CACHE_PATH", "BELA_MODELS"):
+    os.environ[name] = str(Path(__file__).parent / "no-models")
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -19,6 +24,12 @@ from sklearn.datasets import load_digits, make_blobs
 
 settings.register_profile("bela", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("bela")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def config_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What tests say yes to is theirs alone, and the same for whatever they start."""
+    os.environ["BELA_CONFIG"] = str(tmp_path_factory.mktemp("config"))
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ import bela
 from bela.bounds import BOUNDS
 from bela.data import READERS, open_table
 from bela.exports import EXPORTS
+from bela.features import EMBEDDINGS, prepare
 from bela.methods import METHODS
 
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
@@ -23,7 +24,7 @@ RECIPES = dict(re.findall(r"```python recipe=(\w+)\n(.*?)```", PAGE.read_text(en
 @pytest.fixture
 def cook() -> Iterator[Any]:
     """Run a recipe; what it adds to registries is gone afterwards."""
-    registries = (METHODS, READERS, EXPORTS, BOUNDS)
+    registries = (METHODS, READERS, EXPORTS, BOUNDS, EMBEDDINGS)
     before = [(dict(registry._own), dict(registry._loaded)) for registry in registries]
 
     def run(name: str) -> dict[str, Any]:
@@ -77,6 +78,15 @@ def test_an_oracle(cook):
     assert campaign.book.cost == pytest.approx(0.1)
 
 
+def test_a_door(cook, tmp_path):
+    """A door by a name of its own reads texts, beside their words."""
+    cook("door")
+    rows = [{"text": f"{'a cat' if i % 2 else 'the dog'} in row {i}"} for i in range(40)]
+    found = prepare(rows, embed="aeo@letters", cache=tmp_path)
+    assert found.plan.describe() == ["'text': text (aeo and TF-IDF), 5 words on average"]
+    assert found.source.prepared.views[-1].shape == (40, 3)
+
+
 def test_a_bound(cook):
     """A bound has its place in the registry, and its word."""
     cook("bound")
@@ -100,4 +110,4 @@ def test_an_event_log(cook, tmp_path):
 
 def test_every_recipe_is_run():
     """No recipe without its test."""
-    assert set(RECIPES) == {"method", "reader", "export", "oracle", "bound", "journal"}
+    assert set(RECIPES) == {"method", "reader", "export", "oracle", "door", "bound", "journal"}

@@ -1,11 +1,14 @@
 """Functions of the user's own, named as `module:function`, and what their errors say."""
 
+import hashlib
 import importlib
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
+from pathlib import Path
 
 from bela.errors import ParameterError
 
@@ -39,6 +42,32 @@ def load_function(spec: str) -> Callable[..., object]:
     if not callable(found):
         raise ParameterError(f"{spec!r} is no function but a {type(found).__name__}")
     return found
+
+
+def code_files(spec: str) -> list[Path]:
+    """Return the files that `load_function` would run, found without running them: packages first, then the module."""
+    importlib.invalidate_caches()
+    names, found = spec.partition(":")[0].split("."), list[Path]()
+    places: list[str] | None = [os.getcwd(), *sys.path]
+    for i in range(1, len(names) + 1):  # step by step: `importlib.util.find_spec` would import the packages
+        there = PathFinder.find_spec(".".join(names[:i]), places) if places else None
+        if there is None:
+            break
+        if there.has_location and there.origin is not None:
+            found.append(Path(there.origin).absolute())
+        places = None if there.submodule_search_locations is None else list(there.submodule_search_locations)
+    return found
+
+
+def code_digest(spec: str) -> str:
+    """Return a digest of the module that a function is in, so that what it computes is renewed when that changes."""
+    function = load_function(spec)
+    module = sys.modules.get(getattr(function, "__module__", "") or spec.partition(":")[0])
+    file = getattr(module, "__file__", None)
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+    except OSError:
+        return ""
 
 
 @contextmanager

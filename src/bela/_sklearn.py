@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bela.campaign import Campaign, predict_new
 from bela.errors import DataError
+from bela.features import Embed
 from bela.labels import is_missing
 from bela.methods import DEFAULT_METHOD
 from bela.records import AnyArray, FloatArray, IntArray, Label, Result
@@ -22,7 +23,7 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
     oracle
         An array of true labels, or a callable from an array of rows to labels. Without one, the rest is labelled from
         the labels that are there.
-    target, budget, confidence, method, splitter, random_state
+    target, budget, confidence, method, splitter, embed, random_state
         As for `bela.Campaign`; the random state is its seed.
     predictions
         Labels that others have given to the rows of X, by name, as for `bela.Campaign`.
@@ -51,11 +52,12 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self, *, oracle: object = None, target: float | None = None, budget: int | None = None,
-        confidence: float = 0.95, method: str = DEFAULT_METHOD, splitter: object = "auto", random_state: int = 0,
-        predictions: Mapping[str, object] | None = None,
+        confidence: float = 0.95, method: str = DEFAULT_METHOD, splitter: object = "auto", embed: Embed = "auto",
+        random_state: int = 0, predictions: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
         self.oracle, self.target, self.budget, self.confidence = oracle, target, budget, confidence
-        self.method, self.splitter, self.random_state, self.predictions = method, splitter, random_state, predictions
+        self.method, self.splitter, self.embed, self.random_state = method, splitter, embed, random_state
+        self.predictions = predictions
 
     def fit(self, X: object, y: object = None) -> "BelaLabeler":
         """Label every row of X: features, or whatever else `bela.Campaign` takes.
@@ -66,8 +68,8 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float32)
         campaign = Campaign(
             X, method=self.method, target=self.target, budget=self.budget, confidence=self.confidence,
-            labels=None if y is None else _known_labels(y), splitter=self.splitter, seed=int(self.random_state or 0),
-            predictions=self.predictions,
+            labels=None if y is None else _known_labels(y), splitter=self.splitter, embed=self.embed,
+            seed=int(self.random_state or 0), predictions=self.predictions,
         )  # fmt: skip
         result = campaign.run((lambda rows: [None] * len(rows)) if self.oracle is None else self.oracle)
         self.classes_, self.transduction_ = np.array(sorted(result.classes)), result.labels

@@ -33,6 +33,10 @@ class OracleError(BelaError, RuntimeError):
     """Whatever was to answer did not: it failed, hung, or made no sense."""
 
 
+class EmbeddingError(BelaError, RuntimeError):
+    """A model that was to turn rows into vectors did not: it is not here, cannot be fetched, or failed half-way."""
+
+
 class ExportError(BelaError):
     """Labelled data cannot be written where they are wanted: no room, no folder, something else in the way."""
 

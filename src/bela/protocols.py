@@ -171,6 +171,44 @@ class Oracle(Protocol):
         """Let go of whatever it holds."""
 
 
+class Embedder(Protocol):
+    """A model that is loaded: texts, or images, to a vector for each."""
+
+    @property
+    def batch(self) -> int:
+        """How many it likes to get at once; no more are lost if the process is killed."""
+
+    def __call__(self, items: Sequence[Any]) -> AnyArray:
+        """Return a row of numbers for each text, or for each image of Pillow in colours."""
+
+
+class EmbeddingDoor(Protocol):
+    """A way to have models turn texts or images into vectors: a package, a folder, an address, a function.
+
+    Nothing is fetched unless `tell` was called first with a sentence that says what, from where, and how much.
+    """
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """The kinds of columns that it has models for: "text", "image"."""
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the rows stay on this machine and no code runs but that of installed packages."""
+
+    def found(self, kind: str) -> Sequence[str]:
+        """Return the models for a kind of column that could be used at once, the best first; none if nothing is."""
+
+    def digest(self, model: str, kind: str, tell: Callable[[str], object]) -> str:
+        """Return a digest of all that the vectors depend on; weights that are not here are fetched.
+
+        A ParameterError where there is no such model for the kind.
+        """
+
+    def load(self, model: str, kind: str) -> Embedder:
+        """Load a model that `digest` has found."""
+
+
 class Cut(Protocol):
     """A fitted splitter: a place among the children for any row."""
 

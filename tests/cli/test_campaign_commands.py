@@ -224,7 +224,7 @@ def test_what_contradicts_a_campaign(call: Any, table: Path) -> None:
         ("--kind", "weight=text"),
         ("--kind", "nothing=text"),
         ("--features", "m:f"),
-        ("--text-model", "m"),
+        ("--embed", "m"),
         ("--encoding", "latin-1"),
     ):
         line = call("label", "--terminal", "pets.csv", option, value, status=2).err

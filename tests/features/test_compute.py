@@ -159,7 +159,10 @@ def test_rows_keep_their_order_and_number():
 
 
 def test_every_kind_has_a_say():
-    """In a mixture each part has its share of the squared distances, and all rows have mean squared norm 1."""
+    """In a mixture each part has its share of the squared distances, and all rows have mean squared norm 1.
+
+    Vectors have three times that of the words beside them.
+    """
     columns, _ = mixture(800)
     parts = {name: features({name: columns[name]}).prepared.dense for name in ("text", "vector")}
     dense = features(columns).prepared.dense
@@ -167,7 +170,7 @@ def test_every_kind_has_a_say():
     away = ((dense[:400] - dense[400:]) ** 2).sum(axis=1)
     for part in parts.values():
         alone = ((part[:400] - part[400:]) ** 2).sum(axis=1)
-        assert np.corrcoef(away, alone)[0, 1] > 0.3
+        assert np.corrcoef(away, alone)[0, 1] > 0.15
 
 
 def test_rows_without_any_value_are_rows_too():

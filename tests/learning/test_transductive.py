@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from bela.features import Prepared
 from bela.learning import TransductiveLearner, _transductive
 from bela.learning._stack import Stack
 
@@ -50,3 +51,20 @@ def test_where_no_member_says_anything_every_class_is_as_likely(monkeypatch):
     rows = np.arange(12)
     fit = TransductiveLearner(X).fit(rows, label[rows])
     np.testing.assert_array_equal(fit.proba, np.full((60, len(fit.classes)), 1 / len(fit.classes), np.float32))
+
+
+def test_a_view_has_a_say_of_its_own():
+    """What one view tells is learnt from it, though it is lost amid the rest; a view of noise costs next to nothing."""
+    X, label = clusters(500, 4)
+    noise = np.random.default_rng(1).normal(size=(500, 40)).astype(np.float32)
+    rows = np.random.default_rng(2).choice(500, 60, replace=False)
+
+    def right(*views: np.ndarray) -> tuple[float, dict[str, float]]:
+        fit = TransductiveLearner(Prepared(dense=noise, views=views)).fit(rows, label[rows])
+        return float((fit.classes[fit.proba.argmax(axis=1)] == label).mean()), fit.weights
+
+    assert right()[0] < 0.5
+    for views in ((X,), (noise[:, :9], X)):
+        share, weights = right(*views)
+        assert share > 0.95
+        assert weights[f"view {len(views)}"] == max(weights.values())

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 from unittest.mock import patch
 
 import numpy as np
@@ -20,10 +21,10 @@ from bela import Campaign
 from bela.book import Book, Change, Revised, RowChanged
 from bela.learning import Fit, Picks
 from bela.methods import METHODS
-from bela.methods.bela import Bela
+from bela.methods.bela import Bela, _parts
 from bela.methods.bela._planning import Plan
 from bela.methods.bela._revision import RevisionJob
-from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray, Proposal, Role
+from bela.records import SURE_SHARES, UNKNOWN, Assessment, BoolArray, FloatArray, IntArray, Parts, Proposal, Role
 
 Rng = np.random.Generator
 Data = tuple[npt.NDArray[np.float64], IntArray]
@@ -196,7 +197,8 @@ class Design:
     `skips` says which rows nobody answers, `brings` which labels are there from the start; both know all labels.
     With `batch` questions are answered in any order. With `slips`, some answers are wrong at first and changed later,
     and some are taken back and given again. Who `denies` errors changes the answer to a draw that was labelled wrong
-    into that label, once it is known.
+    into that label, once it is known. `about` is the statement that is watched: the certificate, the bounds of all
+    classes, or the sure parts; the last two are looked at after every sixth answer, as they take longer.
     """
 
     population: Callable[[Rng], Data]
@@ -209,6 +211,7 @@ class Design:
     slips: bool = False
     denies: bool = False
     until: float = 0.6  # of the rows: the last answers are of no interest
+    about: Literal["certificate", "classes", "sure"] = "certificate"
 
 
 def memorising(X: FloatArray, seed: int) -> Nearby:
@@ -268,6 +271,12 @@ DESIGNS = {
     "a tenth skipped, in grids": Design(population=balanced, options={"target": 0.8}, skips=one_in_ten, batch=9),
     "labels brought": Design(population=noisy, options={"target": 0.85}, brings=easiest),
     "answers taken back and changed": Design(population=balanced, options={"target": 0.85}, slips=True),
+    "by class": Design(population=noisy, about="classes"),
+    "by class, budget": Design(population=balanced, options={"budget": 120}, about="classes"),
+    "by class, restless": Design(population=useless, method=Restless, options={"target": 0.9}, about="classes"),
+    "sure part": Design(population=traps, about="sure", until=0.9),
+    "sure part, a vain model": Design(population=more_of_both, learner=overconfident, about="sure"),
+    "sure part, restless": Design(population=balanced, method=Restless, options={"target": 0.99}, about="sure"),
     "restless": Design(population=balanced, method=Restless, options={"target": 0.99}),
     "restless, vain, a tenth skipped, in grids": Design(
         population=noisy, learner=overconfident, method=Restless, options={"target": 0.99}, skips=one_in_ten, batch=5
@@ -377,6 +386,26 @@ class LastWord(Bela):
             self.certificates.said[change.row] = [change.code]
 
 
+class UndividedParts(Bela):
+    """Each class of each look may fail with twice of all that there is, and each part always does."""
+
+    def _assess(self, book: Book) -> Assessment:
+        return replace(super()._assess(book), take_parts=partial(self._take_parts, book))
+
+    def _take_parts(self, book: Book) -> Parts:
+        best, _ = self.certificates.best(book)
+        parts = _parts.take_parts(book, self.certificates, best, self.setup.confidence)
+        snapshot: _parts.Snapshot = parts.find_sure.args[0]  # type: ignore[attr-defined]
+        each = min(2.0 * (1.0 - self.setup.confidence), 0.9)
+        by_class, by_share = (
+            replace(snapshot, evidence=[replace(one, alpha=alpha) for one in snapshot.evidence])
+            for alpha in (each * len(np.unique(snapshot.codes)), 0.99 * len(SURE_SHARES))
+        )
+        return replace(
+            parts, bound_classes=partial(_parts.bound_classes, by_class), find_sure=partial(_parts.find_sure, by_share)
+        )
+
+
 class Surest(Nearby):
     """Asks where it is in no doubt at all."""
 
@@ -395,6 +424,11 @@ BROKEN: dict[str, tuple[type[Bela], Design]] = {
         SkipsForgotten,
         Design(population=easy_and_hard, learner=Surest, skips=never_answered, until=0.5),
     ),
+    "alpha not divided by classes": (
+        UndividedParts,
+        Design(population=many_classes, learner=overconfident, about="classes", until=0.9),
+    ),
+    "alpha not divided by parts": (UndividedParts, Design(population=balanced, learner=overconfident, about="sure")),
     "only the last answer counts": (LastWord, Design(population=useless, denies=True, until=0.5)),
 }
 """Rules broken on purpose, each in a design where it must show; with the design's own method it must not."""
@@ -433,7 +467,7 @@ def run(design: Design, alpha: float, seed: int, method: type[Bela] | None = Non
         campaign = Campaign(
             X, confidence=1 - alpha, seed=seed, labels={int(row): int(y[row]) for row in brought}, **options
         )
-    watch = _Watch(campaign, y)
+    watch = _Watch(campaign, y, design.about)
     slips = {int(row): int((y[row] + 1) % (y.max() + 1)) for row in np.flatnonzero(rng.random(n) < 0.1) if design.slips}
     while campaign.stop_reason is None and watch.n_closed < design.until * n and not watch.failed:
         questions = campaign.ask(design.batch)
@@ -466,8 +500,8 @@ def run(design: Design, alpha: float, seed: int, method: type[Bela] | None = Non
 class _Watch:
     """Somebody who looks after everything that happens, and knows the truth."""
 
-    def __init__(self, campaign: Campaign, y: IntArray) -> None:
-        self.campaign, self.meant, self.truth = campaign, y, y.copy()
+    def __init__(self, campaign: Campaign, y: IntArray, about: str) -> None:
+        self.campaign, self.meant, self.truth, self.about = campaign, y, y.copy(), about
         self.failed, self.right = False, 0.0
         self.answered: list[int] = []
         self.n_closed = 0  # questions answered or skipped
@@ -500,8 +534,18 @@ class _Watch:
         codes = self.campaign.assessment.labelling.codes
         if codes[0] < 0:
             return  # no label is known
-        self.right = float((np.array(self.campaign.classes)[codes] == self.truth).mean())
-        self.failed |= self.campaign.certificate.lower > self.right + 1e-9
+        labels = np.array(self.campaign.classes)[codes]
+        right = labels == self.truth
+        self.right = float(right.mean())
+        parts = self.campaign.assessment.parts
+        if self.about == "certificate":
+            self.failed |= self.campaign.certificate.lower > self.right + 1e-9
+        elif self.campaign.n_asked % 6 == 0 and parts is not None:
+            if self.about == "classes":
+                self.failed |= any(one.lower > right[labels == one.label].mean() + 1e-9 for one in parts.by_class)
+            else:
+                sure = {share: part.rows for share, part in parts.sure.items() if part.n_rows}
+                self.failed |= any(right[rows].mean() < share - 1e-9 for share, rows in sure.items())
 
 
 def _wander(watch: _Watch, rng: Rng, slips: dict[int, int]) -> None:

@@ -67,10 +67,17 @@ def test_a_campaign_from_the_oracle_to_the_export(run: Any, tmp_path: Path) -> N
     run("verify", "texts.bela")
 
 
+def test_a_door_of_its_own_reads_texts(run: Any) -> None:
+    """A model of the package is named with its door, and said aloud."""
+    told = run("run", "texts.csv", "--oracle", "longer=7", "--budget", 5, "--embed", "plain@lengths")
+    assert "text (plain and TF-IDF)" in told
+
+
 def test_what_it_adds_is_listed(run: Any) -> None:
     """The help has the names, after bela's own."""
     assert "longer" in run("run", "--help")
     assert "counts" in run("export", "--help")
+    assert "lengths" in run("run", "--help")
 
 
 def test_what_it_refuses_is_told(run: Any, tmp_path: Path) -> None:
@@ -82,7 +89,14 @@ def test_what_it_refuses_is_told(run: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["bela.bounds:BOUNDS", "bela.data:READERS", "bela.exports:EXPORTS", "bela.methods:METHODS", "bela.oracles:ORACLES"],
+    [
+        "bela.bounds:BOUNDS",
+        "bela.data:READERS",
+        "bela.exports:EXPORTS",
+        "bela.features:EMBEDDINGS",
+        "bela.methods:METHODS",
+        "bela.oracles:ORACLES",
+    ],
 )
 def test_each_registry_has_one_more(run: Any, name: str) -> None:
     """Each registry lists what the package added after bela's own, and loads it by its name."""

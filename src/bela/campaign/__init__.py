@@ -2,6 +2,7 @@
 
 from bela.campaign._again import Repeats
 from bela.campaign._audit import AuditResult, Mistake, Verdict, audit_result, audited_label, begin_audit, certify
+from bela.campaign._backup import Backup, back_up, restore
 from bela.campaign._campaign import Campaign
 from bela.campaign._carry_over import n_carried
 from bela.campaign._folder import StoredCampaign, create_campaign, is_open, open_campaign
@@ -12,8 +13,9 @@ from bela.campaign._settings import SETTINGS, Settings, columns_apart, read_sett
 from bela.campaign._verify import Verification, Verifier
 
 __all__ = [
-    "SETTINGS", "AuditResult", "Campaign", "Mistake", "Repeats", "Settings", "Simulation", "StoredCampaign", "Verdict",
-    "Verification", "Verifier", "audit_result", "audited_label", "begin_audit", "certify", "column_texts",
-    "columns_apart", "create_campaign", "is_open", "label", "n_carried", "open_campaign", "predict_new",
-    "read_prediction", "read_predictions", "read_settings", "run_campaign", "simulate", "split_names", "step",
+    "SETTINGS", "AuditResult", "Backup", "Campaign", "Mistake", "Repeats", "Settings", "Simulation", "StoredCampaign",
+    "Verdict", "Verification", "Verifier", "audit_result", "audited_label", "back_up", "begin_audit", "certify",
+    "column_texts", "columns_apart", "create_campaign", "is_open", "label", "n_carried", "open_campaign", "predict_new",
+    "read_prediction", "read_predictions", "read_settings", "restore", "run_campaign", "simulate", "split_names",
+    "step",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from bela.campaign._predict import predict_new
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
 from bela.errors import LabelError, ParameterError, QuestionError
+from bela.features import Embed
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
 from bela.protocols import ArrayStore, Journal, Setup
@@ -38,8 +39,9 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     Parameters
     ----------
-    data, features
-        The rows, and what they are compared by: see `bela.features.prepare`; or data that were prepared before.
+    data, features, embed
+        The rows, what they are compared by, and which models read their texts and images: see `bela.features.prepare`;
+        or data that were prepared before.
     method, seed
         How questions are chosen and rows labelled, by name, and all that is random.
     target, confidence, budget
@@ -78,22 +80,21 @@ class Campaign(AbstractContextManager["Campaign", None]):
     """
 
     def __init__(
-        self, data: object, *, features: str = "auto", method: str = DEFAULT_METHOD, target: float | None = None,
-        budget: int | None = None, confidence: float = 0.95, classes: Iterable[Label] | None = None,
-        labels: Mapping[int, Label] | Sequence[Label | None] | None = None,
+        self, data: object, *, features: str = "auto", embed: Embed = None, method: str = DEFAULT_METHOD,
+        target: float | None = None, budget: int | None = None, confidence: float = 0.95,
+        classes: Iterable[Label] | None = None, labels: Mapping[int, Label] | Sequence[Label | None] | None = None,
         predictions: Mapping[str, Any] | None = None, seed: int = 0, fingerprint: str | None = None,
         journal: Journal | None = None, arrays: ArrayStore | None = None, background: bool = False,
         progress: Progress | None = None, witness: Witness | None = None, **options: object,
     ) -> None:  # fmt: skip
         inputs.check_seed(seed)
-        prepared = inputs.prepare_rows(data, predictions, features=features, seed=int(seed))
+        prepared = inputs.prepare_rows(data, predictions, features=features, embed=embed, seed=int(seed))
         self.prepared, self.source, n_rows = prepared, prepared.source, prepared.source.n_rows
         inputs.check_limits(target, budget, n_rows)
         self.confidence, self.seed, self.method_name = float(confidence), int(seed), method
         given, said = inputs.given_labels(labels, n_rows), inputs.split_predictions(predictions, n_rows)
         self.book = Book(n_rows, classes=classes, given=given, set_aside=prepared.unreadable)
-        codes = self.book.codes
-        self.predictions = inputs.encode_predictions(said, codes)
+        codes, self.predictions = self.book.codes, inputs.encode_predictions(said, self.book.codes)
         key = inputs.draw_key(self.source, self.seed, given, said, fingerprint)
         arrays = MemoryArrays() if arrays is None else arrays
         setup = Setup(
@@ -112,11 +113,11 @@ class Campaign(AbstractContextManager["Campaign", None]):
         self._recorder.begin(began, journal, progress, witness)
 
     @classmethod
-    def open(cls, path: str | Path) -> "Campaign":
-        """Go on with a campaign that lives in a folder, as `bela label` makes them; `close` it in the end."""
+    def open(cls, path: str | Path, *, allow_code: bool = False) -> "Campaign":
+        """Go on with a campaign that lives in a folder, by `open_campaign`; `close` it in the end."""
         from bela.campaign._folder import open_campaign  # which needs this class
 
-        stored = open_campaign(Path(path))
+        stored = open_campaign(Path(path), allow_code=allow_code)
         stored.campaign._let_go = stored.close
         return stored.campaign
 
@@ -383,10 +384,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     def result(self) -> Result:
         """Label every row as the method does, with what people said in its place."""
-        return make_result(
-            self.book, self.assessment, self.stop_reason or StopReason.STOPPED, method=self.method_name,
-            seed=self.seed, predictor=partial(predict_new, self),
-        )  # fmt: skip
+        reason, new = self.stop_reason or StopReason.STOPPED, partial(predict_new, self)
+        return make_result(self.book, self.assessment, reason, method=self.method_name, seed=self.seed, predictor=new)
 
     def run(self, oracle: object, *, progress: "Callable[[Campaign], object] | None" = None) -> Result:
         """Ask and tell until there is a reason to stop; `progress` is called after each answer."""

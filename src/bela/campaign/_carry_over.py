@@ -179,11 +179,11 @@ def _plan(settings: Settings, records: Table) -> dict[str, Json]:
     before = FeaturePlan.from_dict(settings.features)
     exclude = {name for name in columns_apart(settings) if name in records.columns}
     kinds = {name: kind for name, kind in before.columns.items() if name in records.columns}
-    plan = plan_features(
-        records, exclude=exclude, kinds=kinds, features=before.features, text_model=before.text_model,
-        needed=not settings.predictions,
-    )  # fmt: skip
-    return plan.to_dict()
+    now = plan_features(
+        records, exclude=exclude, kinds=kinds, features=before.features, embed="none", needed=not settings.predictions
+    )
+    models = {name: model for name, model in before.embed.items() if now.columns.get(name) == before.columns[name]}
+    return replace(now, embed=models).to_dict()  # rows that are the same keep their vectors
 
 
 def _next_number(path: Path) -> int:

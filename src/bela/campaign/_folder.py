@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
@@ -18,14 +19,15 @@ from bela.campaign._campaign import Campaign
 from bela.campaign._carry_over import brought_labels, carry_over, read_carried, save_digests
 from bela.campaign._inputs import read_prediction, read_predictions, split_names
 from bela.campaign._settings import SETTINGS, Settings, columns_apart, make_settings, read_settings, write_settings
+from bela.campaign._trust import check_allowed
 from bela.campaign._verify import Verification, Verifier
 from bela.data import DATASETS, load_dataset, open_table, row_ids
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
-from bela.features import FeaturePlan, PreparedData, plan_features, prepare, without_features
+from bela.features import Embed, FeaturePlan, PreparedData, plan_features, prepare, without_features
 from bela.labels import label_like
 from bela.protocols import Table
 from bela.records import BoolArray, Label
-from bela.storage import FolderStore, SQLiteJournal, lock_file, sync_folder
+from bela.storage import FolderStore, SQLiteJournal, check_no_links, lock_file, sync_folder
 
 Progress = Callable[[str, float], object]
 
@@ -88,38 +90,40 @@ class StoredCampaign(AbstractContextManager["StoredCampaign", None]):
 
 def create_campaign(
     data: str | Path, path: Path, *, kinds: Mapping[str, str] | None = None, features: str | None = None,
-    text_model: str | None = None, progress: Progress | None = None, tell: Callable[[str], object] | None = None,
-    background: bool = False, classes: Iterable[Label] | None = None, predicted: Iterable[str] = (),
+    embed: Embed = None, progress: Progress | None = None, tell: Callable[[str], object] | None = None,
+    fetching: Callable[[str], object] | None = None, background: bool = False, classes: Iterable[Label] | None = None,
+    predicted: Iterable[str] = (),
     **settings: object,
 ) -> StoredCampaign:  # fmt: skip
     """Begin a campaign in a new folder, about a file, a folder of images, or a dataset that has a name.
 
     `kinds` are those of columns that are not as they look, `features` is a `module:function` that computes features,
-    `text_model` reads texts. `progress` is called with what is being done and the share of it that is done, `tell` with
-    each line that says how the columns are taken. `background` and `classes` are as for `Campaign`, `predicted` names
-    columns that others have predicted, as COLUMN or COLUMN:SCORE, and `settings` are those of `Settings`, such as
-    method, target, budget, seed, id_column, label_column, hidden.
+    `embed` says which models read texts and images. `progress` is called with what is being done and the share of it
+    that is done, `tell` with each line that says how the columns are taken, `fetching` before a model is fetched.
+    `background` and `classes` are as for `Campaign`, `predicted` names columns that others have predicted, as COLUMN or
+    COLUMN:SCORE, and `settings` are those of `Settings`, such as method, target, budget, seed, id_column, label_column.
     """
     if path.exists():
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
     data = str(data) if str(data) in DATASETS and not Path(data).exists() else Path(data)
-    chosen = make_settings(**settings, data=_place_of(data, path), fingerprint="", n_rows=1)
+    chosen = make_settings(**settings, data=place_of(data, path), fingerprint="", n_rows=1)
     _sweep(path)
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    shutil.rmtree(new, ignore_errors=True)
+    new = None
     try:
-        (new / "cache").mkdir(parents=True)
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent))  # for its owner only
+        (new / "cache").mkdir()
         records = _open_data(data, new / "cache", chosen.encoding, progress)
         for column in (chosen.id_column, chosen.label_column, chosen.prediction, chosen.score, *chosen.hidden):
             if column is not None and column not in records.columns:
                 raise ParameterError(f"there is no column {column!r}: there are {', '.join(records.columns)}")
         chosen = chosen.model_copy(update={"predictions": split_names(records, predicted)})
         plan = plan_features(
-            records, exclude=columns_apart(chosen), kinds=kinds, features=features, text_model=text_model,
+            records, exclude=columns_apart(chosen), kinds=kinds, features=features, embed=embed, fetching=fetching,
             needed=not chosen.predictions,
         )  # fmt: skip
         if tell is not None:
-            for line in plan.describe():
+            for line in (*plan.describe(), *plan.notices):
                 tell(line)
         if chosen.id_column is not None:
             row_ids(records, chosen.id_column)
@@ -135,9 +139,10 @@ def create_campaign(
     except OSError as error:
         raise JournalError(f"the campaign {path} cannot be made: {error.strerror or error}") from None
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        if new is not None:
+            shutil.rmtree(new, ignore_errors=True)
     try:
-        return open_campaign(path, progress=progress, background=background)
+        return open_campaign(path, progress=progress, background=background, allow_code=True)
     except (ParameterError, DataError, LabelError):  # nothing was asked yet: the settings do not work out
         shutil.rmtree(path, ignore_errors=True)
         raise
@@ -145,7 +150,7 @@ def create_campaign(
 
 def open_campaign(
     path: Path, *, read_only: bool = False, accept_changes: bool = False, recompute: bool = False,
-    until: int | None = None, progress: Progress | None = None, background: bool = False,
+    until: int | None = None, progress: Progress | None = None, background: bool = False, allow_code: bool = False,
 ) -> StoredCampaign:  # fmt: skip
     """Open a campaign and fold what its journal says.
 
@@ -153,9 +158,12 @@ def open_campaign(
     version of the program decides otherwise than the one before, go on with the answers to rows that are the same, as
     labels that the data bring. To look only: `recompute` trusts nothing that was kept, reads the data, computes the
     features, and decides everything anew (`verification` says what came out otherwise); `until` is how it was after so
-    many events. `progress` and `background` are as for `create_campaign`.
+    many events. `progress` and `background` are as for `create_campaign`. A function that computes the features is run
+    if whoever began the campaign here has named it, or somebody has said `allow_code` for it as it is; so is one that
+    reads texts and images, or an address that they are sent to, for rows that have no vector yet.
     """
     path = Path(path)
+    check_no_links(path)
     if recompute and not read_only:
         raise ParameterError("everything can be decided anew by somebody who only looks")
     read_settings(path / SETTINGS)  # before anything is written where there is no campaign
@@ -163,6 +171,7 @@ def open_campaign(
         if not read_only:
             held.enter_context(_lock(path))
         settings = read_settings(path / SETTINGS)
+        allowed = check_allowed(path, FeaturePlan.from_dict(settings.features), allow_code=allow_code)
         cache = None if recompute else path / "cache"
         data = settings.data if settings.data in DATASETS else path / settings.data
         records = _open_data(data, cache, settings.encoding, progress)
@@ -172,7 +181,8 @@ def open_campaign(
             held.callback(journal.close)
             arrays = FolderStore(path / "revisions" / Path(settings.journal).stem)
             verifier = Verifier(arrays) if recompute else None
-            prepared, predictions = _prepare(settings, records, cache, progress)
+            vectors = path / "cache" / "embeddings"  # kept: a model need not say the same to the last bit again
+            prepared, predictions = _prepare(settings, records, progress, cache=cache, vectors=vectors, allowed=allowed)
             total = max(journal.n_events, 1)
             campaign = Campaign(
                 prepared,
@@ -210,13 +220,15 @@ def open_campaign(
 
 
 def _prepare(
-    settings: Settings, records: Table, cache: Path | None, progress: Progress | None
+    settings: Settings, records: Table, progress: Progress | None, *, cache: Path | None, vectors: Path, allowed: bool
 ) -> tuple[PreparedData, dict[str, object]]:
     """Return what the method sees of the rows, and predictions or labels under audit, which stand for features."""
     plan, label = FeaturePlan.from_dict(settings.features), settings.prediction
     if label is None:
-        needed = not settings.predictions
-        prepared = prepare(records, plan=plan, cache=cache, seed=settings.seed, progress=progress, needed=needed)
+        prepared = prepare(
+            records, plan=plan, cache=cache, vectors=vectors, seed=settings.seed, progress=progress, allowed=allowed,
+            needed=not settings.predictions,
+        )  # fmt: skip
         return prepared, dict(read_predictions(records, settings.predictions))
     return without_features(records, plan), {label: read_prediction(records, label, settings.score)}
 
@@ -248,7 +260,7 @@ def is_open(path: Path) -> bool | None:
         return False
     except BlockingIOError:
         return True
-    except OSError:  # such as a folder that may only be read
+    except OSError:  # such as a folder that may only be read, or a lock that is a link
         return None
 
 
@@ -267,7 +279,7 @@ def _alike(classes: Iterable[Label] | None, records: Table, label_column: str | 
     return tuple(label_like(name, known) for name in classes)
 
 
-def _place_of(data: str | Path, path: Path) -> str:
+def place_of(data: str | Path, path: Path) -> str:
     """Return the path of the data as seen from the campaign's folder, so that both can be moved together."""
     if isinstance(data, str):
         return data

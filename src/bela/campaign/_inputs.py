@@ -13,7 +13,7 @@ import numpy as np
 
 from bela.data import column_labels, open_table
 from bela.errors import DataError, LabelError, ParameterError, QuestionError
-from bela.features import PreparedData, prepare, without_features
+from bela.features import Embed, PreparedData, prepare, without_features
 from bela.labels import LabelCodes, is_missing, label_from_text, label_to_text
 from bela.protocols import Source, Table
 from bela.records import UNKNOWN, FloatArray, Label, Prediction
@@ -118,12 +118,14 @@ def _numbers(table: Table, column: str) -> list[float]:
     return numbers
 
 
-def prepare_rows(data: object, predictions: Mapping[str, Any] | None, *, features: str, seed: int) -> PreparedData:
+def prepare_rows(
+    data: object, predictions: Mapping[str, Any] | None, *, features: str, embed: Embed, seed: int
+) -> PreparedData:
     """Return data that are ready for a method; None for data of which nothing is known but what was predicted."""
     if data is None and predictions:
         labels, _ = _labels_and_scores(next(iter(predictions.values())))
         return without_features(open_table({"row": list(range(len(labels)))}))
-    return data if isinstance(data, PreparedData) else prepare(data, features=features, seed=seed)
+    return data if isinstance(data, PreparedData) else prepare(data, features=features, embed=embed, seed=seed)
 
 
 def _labels_and_scores(prediction: Any) -> tuple[Any, Any]:

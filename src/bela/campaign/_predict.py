@@ -55,7 +55,7 @@ def _join(campaign: Campaign, data: object, predictions: Mapping[str, Any] | Non
     table = data if isinstance(data, Table) else open_table(data)
     columns, images = list(prepared.plan.columns), prepared.plan.of_kind("image")
     joined = stack_tables(prepared.table, table, columns, images)
-    return prepare(joined, plan=prepared.plan, seed=campaign.seed).source, table.n_rows
+    return prepare(joined, plan=prepared.plan, seed=campaign.seed, allowed=True).source, table.n_rows
 
 
 def _join_predictions(campaign: Campaign, predictions: Mapping[str, Any], n_new: int) -> dict[str, Prediction]:

@@ -1,7 +1,8 @@
 """How events come about: they are written before they take effect, and revisions are made at once or in a thread."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -185,9 +186,7 @@ class Revising:
             if job_due is None:
                 return
             if self._background:
-                executor = ThreadPoolExecutor(1, thread_name_prefix="bela-revision")
-                self._running = job_due, executor.submit(job_due.compute)
-                executor.shutdown(wait=False)
+                self._running = job_due, _in_thread(job_due.compute)
             elif not job_due.optional:
                 self._take_up(job_due, job_due.compute())
 
@@ -196,3 +195,17 @@ class Revising:
         if event is not None:
             self._arrays.save(event.arrays, arrays)
             self._record(event)
+
+
+def _in_thread(compute: Callable[[], Sequence[AnyArray]]) -> Future[Sequence[AnyArray]]:
+    """Compute something in a thread that a process does not wait for when it ends, as it can be computed again."""
+    future: Future[Sequence[AnyArray]] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(compute())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="bela-revision", daemon=True).start()
+    return future

@@ -1,14 +1,18 @@
 """The `bela` program: its commands, and how it ends when something is wrong."""
 
+import atexit
 import os
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from bela.cli._options import complete
 from bela.cli._showing import escape
+from bela.cli.backup import backup, restore
 from bela.cli.certify import certify
 from bela.cli.demo import demo
 from bela.cli.export import export
@@ -24,13 +28,20 @@ from bela.cli.undo import undo
 from bela.cli.verify import verify
 from bela.errors import BelaError
 
+# Threads that may take minutes, and would keep the program, or break when Python ends under them: a revision, a request
+# that is being answered. All that must be kept is on disk.
+_ENDLESS = ("bela-", "AnyIO worker")
+
 app = typer.Typer(
     name="bela",
     help="Label a whole dataset for a few hundred answers, and know how good the labels are.",
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (demo, label, serve, run, status, export, predict, report, undo, verify, certify, simulate, reproduce):
+for command in (
+    demo, label, serve, run, status, export, predict, report, undo, verify, backup, restore, certify, simulate,
+    reproduce,
+):  # fmt: skip
     app.command()(command)
 
 
@@ -48,9 +59,25 @@ def _root(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status: 0, or 2 with one line on stderr for what the caller can put right."""
+    """Run a command and return its exit status: 0, or 2 with one line on stderr for what the caller can put right.
+
+    Without arguments it is the program that was started, which ends with it.
+    """
+    if arguments is not None:
+        return _run(arguments)
+    status = _run(sys.argv[1:])
+    if any(thread.name.startswith(_ENDLESS) for thread in threading.enumerate()):
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
+    return status
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
-        said = complete(sys.argv[1:] if arguments is None else arguments)
+        said = complete(arguments)
         status = app(args=said, prog_name="bela", standalone_mode=False)
     except BelaError as error:
         return _fail(str(error))

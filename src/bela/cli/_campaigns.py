@@ -29,7 +29,7 @@ from bela.cli._output import Bars, Output
 from bela.cli._showing import first
 from bela.data import DATASETS, label_notices
 from bela.errors import JournalError, ParameterError
-from bela.features import PreparedData, named_features
+from bela.features import FeaturePlan, PreparedData, agrees, named_features
 from bela.labels import label_from_text
 from bela.records import DEFAULT_TARGET
 
@@ -132,7 +132,11 @@ def _take_up(
         _check_same(path, "--label", audit.label, before.prediction)
         _check_same(path, "--score", audit.score, before.score)
     with output.bars() as bars, ExitStack() as on_error:
-        stored = open_campaign(path, accept_changes=folder.accept_changes, progress=bars, background=background)
+        # Whoever names a function or a model again, as it was named in the beginning, has allowed it.
+        allowed = folder.allow_code or options.features is not None or bool(options.embed)
+        stored = open_campaign(
+            path, accept_changes=folder.accept_changes, progress=bars, background=background, allow_code=allowed
+        )
         on_error.push(stored)
         if stored.settings.journal != before.journal:
             what = "The data have" if stored.settings.fingerprint != before.fingerprint else "The program has"
@@ -142,10 +146,14 @@ def _take_up(
     return stored
 
 
-def open_to_look(path: Path, output: Output, *, recompute: bool = False, until: int | None = None) -> StoredCampaign:
+def open_to_look(
+    path: Path, output: Output, *, recompute: bool = False, until: int | None = None, allow_code: bool = False
+) -> StoredCampaign:
     """Open a campaign without keeping others from writing."""
     with output.apart(), output.bars() as bars:
-        return open_campaign(path, read_only=True, progress=bars, recompute=recompute, until=until)
+        return open_campaign(
+            path, read_only=True, progress=bars, recompute=recompute, until=until, allow_code=allow_code
+        )
 
 
 class _Terminated(KeyboardInterrupt):
@@ -196,14 +204,17 @@ def _create(
         mark = "" if audit is None else AUDIT
         if path == default_folder(data, mark) != _beside(data, mark):
             bars.say(f"The folder of {data} cannot be written to, so the campaign lies in the working directory.")
-        columns: list[str] = []
+        columns, taken = list[str](), options.taken()
+        if audit is not None:
+            taken["embed"] = ["none"]  # labels are compared, not rows
         stored = create_campaign(
             data, path,
             id_column=options.id_column, label_column=options.label_column,
             prediction=None if audit is None else audit.label, score=None if audit is None else audit.score,
             hidden=tuple(dict.fromkeys((*options.hidden, *(() if truth is None else (truth,))))),
-            progress=bars, tell=columns.append, background=background, predicted=options.predicted or (),
-            target=target, budget=options.budget, classes=classes, **options.taken(), **options.chosen(),
+            progress=bars, tell=columns.append, fetching=bars.say, background=background,
+            predicted=options.predicted or (),
+            target=target, budget=options.budget, classes=classes, **taken, **options.chosen(),
         )  # fmt: skip
         on_error.push(stored)
         _add_classes(stored, further)
@@ -247,10 +258,10 @@ def _check_unchanged(path: Path, settings: Settings, options: CampaignOptions, t
             check(_NAMES.get(name, f"--{name}"), getattr(options, name), getattr(settings, name))
     if options.features is not None:
         check("--features", named_features(options.features), settings.features.get("features", "auto"))
-    check("--text-model", options.text_model, settings.features.get("text_model"))
     if options.predicted is not None:
         began = [":".join(names) for names in settings.predictions]
         check("--prediction", ", ".join(options.predicted), ", ".join(began) or None)
+    _check_models(path, FeaturePlan.from_dict(settings.features), options)
     kinds = settings.features.get("columns")
     for column, kind in options.kinds.items():
         there = kinds.get(column) if isinstance(kinds, dict) else None
@@ -263,6 +274,13 @@ def _check_unchanged(path: Path, settings: Settings, options: CampaignOptions, t
             f"{path} was begun without --truth {truth} and may have learned from that column: begin another campaign "
             "with --campaign"
         )
+
+
+def _check_models(path: Path, plan: FeaturePlan, options: CampaignOptions) -> None:
+    """Refuse other models than those that have read the texts and images."""
+    if options.embed and (other := agrees(options.embed, plan.columns, plan.embed)) is not None:
+        there = ", ".join(f"{name}={model.model}@{model.door}" for name, model in plan.embed.items())
+        _check_same(path, "--embed", other, there or None)
 
 
 def _check_same(path: Path, option: str, value: object, there: object) -> None:

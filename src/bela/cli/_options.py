@@ -14,6 +14,7 @@ import typer
 
 from bela.data import DATASETS, readers_by_ending
 from bela.errors import ParameterError
+from bela.features import EMBEDDINGS
 from bela.oracles import ORACLES
 from bela.records import DEFAULT_TARGET
 
@@ -28,6 +29,11 @@ Place = Annotated[str, typer.Argument(metavar="DATA", help=f"{_DATA}; or the fol
 FolderArgument = Annotated[
     str, typer.Argument(metavar="DIR", help="The folder of the campaign, such as cats.bela; the data's name will do.")
 ]
+_ALLOW_CODE = (
+    "Let the campaign run the function or the model that it names for its features, now and as long as they stay as "
+    "they are. Needed for campaigns of somebody else; look at their code first."
+)
+AllowCode = Annotated[bool, typer.Option("--allow-code", help=_ALLOW_CODE)]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]
 _JSON_TO = "Write the outcome as JSON; - for stdout."
 JsonTo = Annotated[str | None, typer.Option("--json", metavar="FILE", help=_JSON_TO)]
@@ -61,7 +67,7 @@ class Taken(TypedDict):
     encoding: str | None
     kinds: dict[str, str]
     features: str
-    text_model: str | None
+    embed: list[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +137,11 @@ class CampaignOptions(BasicOptions):
         "row of numbers for each, or module:function, which gets a list of records and returns such rows.",
         metavar="FEATURES", shown="auto",
     )  # fmt: skip
-    text_model: str | None = option(
-        "A sentence-transformers model for the texts.", metavar="NAME", shown="TF-IDF"
+    embed: list[str] | None = option(
+        "Which model reads texts or images, beside their words or gradients: auto (what is installed and has its "
+        "weights on this machine), none, MODEL, or MODEL@DOOR, where DOOR is one of "
+        f"{', '.join(EMBEDDINGS)}, or an address; COLUMN=MODEL for one column. May be repeated.",
+        metavar="[COLUMN=]MODEL", shown="auto",
     )  # fmt: skip
 
     @property
@@ -160,7 +169,7 @@ class CampaignOptions(BasicOptions):
         """Return how the rows are to be read and compared."""
         return {
             "encoding": self.encoding, "kinds": self.kinds, "features": self.features or "auto",
-            "text_model": self.text_model,
+            "embed": self.embed or None,
         }  # fmt: skip
 
     def chosen(self) -> Chosen:
@@ -208,6 +217,7 @@ class FolderOptions:
         "to rows that are the same, as labels that are given.",
         "--accept-changes", default=False,
     )  # fmt: skip
+    allow_code: bool = option(_ALLOW_CODE, "--allow-code", default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import typer
 
 from bela.campaign import StoredCampaign
 from bela.cli._campaigns import find_campaign, open_to_look
-from bela.cli._options import FolderArgument, JsonFlag
+from bela.cli._options import AllowCode, FolderArgument, JsonFlag
 from bela.cli._output import Output
 from bela.cli._overview import document_of
 from bela.cli._showing import count
@@ -19,6 +19,7 @@ from bela.exports import export as write
 from bela.records import Json
 
 _FORMATS = f"One of {', '.join(EXPORTS)}."
+_EXCEL_SAFE = "In CSV and TSV, put a ' before texts that a spreadsheet would run as formulas."
 _SURE = "Only rows of which at least this share is certainly right: 0.9, 0.95 or 0.99. Other labels are left blank."
 
 
@@ -29,13 +30,15 @@ def export(
     format_: Annotated[str | None, typer.Option("--format", help=_FORMATS, show_default="by the ending")] = None,
     sure: Annotated[float | None, typer.Option("--sure", metavar="SHARE", help=_SURE)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is no earlier export.")] = False,
+    excel_safe: Annotated[bool, typer.Option("--excel-safe", help=_EXCEL_SAFE)] = False,
+    allow_code: AllowCode = False,
     json_: JsonFlag = False,
 ) -> None:
     """Write every row with its label, and the certificate beside it. Somebody may go on answering meanwhile."""
     output = Output("-" if json_ else None)
     path = find_campaign(campaign)
     notes: list[str] = []
-    with open_to_look(path, output) as stored, output.bars() as bars:
+    with open_to_look(path, output, allow_code=allow_code) as stored, output.bars() as bars:
         _refuse_the_data(stored, to)
         result = stored.campaign.result()
         if sure is not None:
@@ -44,7 +47,7 @@ def export(
         written = write(
             stored.records, result, to,
             format=format_, ids=stored.ids(), given=stored.given, label_column=stored.settings.label_column,
-            certificate=document, overwrite=overwrite, note=notes.append,
+            certificate=document, overwrite=overwrite, excel_safe=excel_safe, note=notes.append,
             progress=lambda done, total: bars(f"writing {Path(to).name}", done / max(total, 1)),
         )  # fmt: skip
     beside = certificate_path(written)

@@ -10,7 +10,7 @@ import typer
 
 from bela.campaign import StoredCampaign, open_campaign
 from bela.cli._campaigns import find_campaign, open_to_look
-from bela.cli._options import FolderArgument, JsonFlag
+from bela.cli._options import AllowCode, FolderArgument, JsonFlag
 from bela.cli._output import Output
 from bela.cli._showing import count
 from bela.errors import ParameterError
@@ -28,6 +28,7 @@ def report(
     *,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="The file.", show_default=_NAME)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    allow_code: AllowCode = False,
     json_: JsonFlag = False,
 ) -> None:
     """Write a report: the certificate in plain words, charts, leaves, examples, and what was asked.
@@ -41,9 +42,9 @@ def report(
     path = find_campaign(campaign)
     to = to or Path(f"{path.name.removesuffix('.bela') or 'campaign'}-report.html")
     _check(to, overwrite)
-    with open_to_look(path, output) as stored:
+    with open_to_look(path, output, allow_code=allow_code) as stored:
         notes = Notes(stored.path / "cache")
-        course = _course(stored, output) if len(notes.points()) < _MOMENTS // 2 else ()
+        course = _course(stored, output, allow_code) if len(notes.points()) < _MOMENTS // 2 else ()
         facts = Reporter(stored).look(notes, course)()
     text = write_report(facts)
     save_report(text, to)
@@ -69,7 +70,7 @@ def _check(to: Path, overwrite: bool) -> None:
         raise ParameterError(f"there is already something at {to}: choose another --to, or --overwrite it")
 
 
-def _course(stored: StoredCampaign, output: Output) -> list[ChartPoint]:
+def _course(stored: StoredCampaign, output: Output, allow_code: bool) -> list[ChartPoint]:
     """Look at a campaign as it was at some earlier moments: nobody had the page open, so there are no notes of it."""
     from bela.views import chart_point
 
@@ -79,7 +80,7 @@ def _course(stored: StoredCampaign, output: Output) -> list[ChartPoint]:
     with output.apart(), output.bars() as bars:
         for place, seq in enumerate(moments):
             bars("looking back", place / len(moments))
-            with open_campaign(stored.path, read_only=True, until=seq) as before:
+            with open_campaign(stored.path, read_only=True, until=seq, allow_code=allow_code) as before:
                 point = chart_point(before.campaign, before.campaign.result())
             course[point.answers] = point
     return [course[answers] for answers in sorted(course)]

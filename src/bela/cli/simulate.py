@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import numpy as np
 import typer
@@ -14,17 +14,13 @@ from bela.campaign import Simulation, read_predictions, split_names
 from bela.campaign import simulate as run
 from bela.cli._answering import true_labels
 from bela.cli._options import CampaignOptions, DataArgument, JsonTo, StopAfter, with_options
-from bela.cli._output import Output, watch
+from bela.cli._output import Bars, Output, watch
 from bela.data import given_labels, is_dataset, label_notices, open_table
 from bela.errors import DataError, ParameterError
-from bela.features import PreparedData, named_features, prepare
+from bela.features import EMBEDDED, PreparedData, named_features, prepare
 from bela.methods import DEFAULT_METHOD
 from bela.records import RUNGS, AnyArray, Json
 from bela.shares import percent_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _REASONS = {
     "target": "the target was reached",
@@ -113,10 +109,10 @@ def _how_soon(simulation: Simulation) -> list[str]:
 
 
 def _read_labelled(
-    data: str, truth: str | None, options: CampaignOptions, progress: Callable[[str, float], object]
+    data: str, truth: str | None, options: CampaignOptions, bars: Bars
 ) -> tuple[PreparedData, AnyArray, list[str]]:
     """Read a dataset by its name, or a file or folder: its rows, their true labels, and what to say about them."""
-    table = open_table(data, encoding=options.encoding, progress=progress)
+    table = open_table(data, encoding=options.encoding, progress=bars)
     if truth is None and not is_dataset(data):
         raise ParameterError("--truth is missing: give a .npy file of labels, or the name of the label column")
     known = true_labels(table, truth or "", data)
@@ -125,10 +121,11 @@ def _read_labelled(
     columns = [name for name in (truth, options.label_column) if name is not None and name in table.columns]
     predicted = [name for names in split_names(table, options.predicted or ()) for name in names]
     prepared = prepare(
-        table, exclude=[*columns, *predicted, *options.hidden], seed=options.seed or 0, progress=progress,
-        needed=not predicted, **options.taken(),
+        table, exclude=[*columns, *predicted, *options.hidden], seed=options.seed or 0, progress=bars,
+        fetching=bars.say, needed=not predicted, **options.taken(),
     )  # fmt: skip
-    notices = [*prepared.notices, *(notice for name in columns for notice in label_notices(table, name))]
+    read = [*prepared.plan.describe_columns(EMBEDDED), *prepared.plan.notices]
+    notices = [*prepared.notices, *read, *(notice for name in columns for notice in label_notices(table, name))]
     return prepared, np.array(list(known.values())), notices
 
 

@@ -4,16 +4,16 @@ from datetime import UTC, datetime
 
 from bela.campaign import is_open
 from bela.cli._campaigns import find_campaign, open_to_look
-from bela.cli._options import FolderArgument, JsonFlag
+from bela.cli._options import AllowCode, FolderArgument, JsonFlag
 from bela.cli._output import Output
 from bela.cli._overview import Overview
 
 
-def status(campaign: FolderArgument, *, json_: JsonFlag = False) -> None:
+def status(campaign: FolderArgument, *, allow_code: AllowCode = False, json_: JsonFlag = False) -> None:
     """Say where a campaign stands: answers, certificate, forecast, classes. Nothing is changed."""
     output = Output("-" if json_ else None)
     path = find_campaign(campaign)
-    with open_to_look(path, output) as stored:
+    with open_to_look(path, output, allow_code=allow_code) as stored:
         found = Overview(stored)
         parts, part_words = found.parts()
         times = [entry.at for entry in stored.journal.events() if entry.kind == "answered"]

@@ -7,7 +7,7 @@ import typer
 from bela.book import describe_undo
 from bela.campaign import open_campaign
 from bela.cli._campaigns import find_campaign
-from bela.cli._options import FolderArgument, JsonFlag
+from bela.cli._options import AllowCode, FolderArgument, JsonFlag
 from bela.cli._output import Output
 from bela.cli._overview import Overview
 from bela.errors import ParameterError, QuestionError
@@ -17,6 +17,7 @@ def undo(
     campaign: FolderArgument,
     *,
     n: Annotated[int, typer.Option("-n", metavar="N", help="How many answers, skips or changes to take back.")] = 1,
+    allow_code: AllowCode = False,
     json_: JsonFlag = False,
 ) -> None:
     """Take back the last answer, skip or change of classes, or the last few; they are asked again."""
@@ -25,7 +26,7 @@ def undo(
     output = Output("-" if json_ else None)
     path = find_campaign(campaign)
     with output.apart(), output.bars() as bars:
-        stored = open_campaign(path, progress=bars)
+        stored = open_campaign(path, progress=bars, allow_code=allow_code)
     undone: list[tuple[str, int | None]] = []
     with stored:
         book = stored.campaign.book

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bela.cli._options import FolderArgument, JsonFlag
+from bela.cli._options import AllowCode, FolderArgument, JsonFlag
 from bela.errors import BelaError, DataError, JournalError, ReplayError, VersionError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def verify(
     *,
     export: Annotated[Path | None, _EXPORT] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Trust the features and revisions that were kept.")] = False,
+    allow_code: AllowCode = False,
     json_: JsonFlag = False,
 ) -> None:
     """Compute everything again from the data and the journal, and say whether it fits.
@@ -58,7 +59,7 @@ def verify(
     words: list[str] = []
     try:
         outcome.campaign = str(find_campaign(campaign))
-        words = _check(Path(outcome.campaign), export, output, outcome, quick=quick)
+        words = _check(Path(outcome.campaign), export, output, outcome, quick=quick, allow_code=allow_code)
     except BelaError as error:
         if not json_:
             raise
@@ -67,11 +68,15 @@ def verify(
     raise typer.Exit({True: 0, False: 1, None: 2}[outcome.verified])
 
 
-def _check(path: Path, export: Path | None, output: Output, outcome: _Outcome, *, quick: bool) -> list[str]:
+def _check(
+    path: Path, export: Path | None, output: Output, outcome: _Outcome, *, quick: bool, allow_code: bool
+) -> list[str]:
     """Fill in the outcome and return it in words; an error is raised where nothing can be told."""
     from bela.cli._campaigns import open_to_look
     from bela.exports import read_certificate
+    from bela.storage import check_no_links
 
+    check_no_links(path)
     written = {} if export is None else read_certificate(export)
     moment = _mapping(written.get("journal"))  # that the export was written at
     n_then = moment.get("events")
@@ -81,7 +86,7 @@ def _check(path: Path, export: Path | None, output: Output, outcome: _Outcome, *
     outcome.reasons, claim = _check_journal(path, until, moment.get("digest"), outcome), ""
     if not outcome.reasons:
         try:
-            stored = open_to_look(path, output, recompute=not quick, until=until)
+            stored = open_to_look(path, output, recompute=not quick, until=until, allow_code=allow_code)
         except ReplayError:
             raise
         except JournalError as error:
@@ -126,7 +131,14 @@ def _check_export(export: Path, written: Mapping[str, object], stored: StoredCam
     """Say in what an export is not that of the campaign; labels are read back where they are a column."""
     from bela.cli._overview import document_of
     from bela.data import open_table
-    from bela.exports import certificate_differences, check_export, keep_sure, labels_digest, loaded_formats
+    from bela.exports import (
+        certificate_differences,
+        check_export,
+        keep_sure,
+        labels_digest,
+        loaded_formats,
+        without_escape,
+    )  # fmt: skip
 
     result, share = stored.campaign.result(), _mapping(written.get("kept")).get("share")
     if isinstance(share, float):
@@ -143,10 +155,10 @@ def _check_export(export: Path, written: Mapping[str, object], stored: StoredCam
     if column not in records.columns:
         return [*wrong, f"{export} has no column {column!r}, which should hold the labels"]
     # A blank label is nothing in some formats, and an empty text in others.
-    found, said = (
-        [label if label != "" else None for label in labels]
-        for labels in (records.column(column).to_pylist(), result.labels.tolist())
-    )
+    there = records.column(column).to_pylist()
+    if about.get("excel_safe"):
+        there = [without_escape(label) for label in there]
+    found, said = ([label if label != "" else None for label in labels] for labels in (there, result.labels.tolist()))
     if labels_digest(found) != labels_digest(said):
         wrong.append(f"the labels in {export} are not those of the campaign")
     return wrong

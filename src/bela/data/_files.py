@@ -5,17 +5,22 @@ import contextlib
 import errno
 import hashlib
 import io
+import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import pyarrow as pa
 
 from bela.errors import DataError, ParameterError
 from bela.records import Json
-from bela.storage import read_checked, write_checked
+from bela.storage import most_unpacked, read_checked, write_checked
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Progress: TypeAlias = Callable[[str, float], object]
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # how files are compressed, by the ending
@@ -47,7 +52,39 @@ def look_at(path: Path, name: str) -> DataFile:
     """Return a file with its present size and time of change."""
     with readable(path):
         status = path.stat()
+    check_regular(status, str(path))
     return DataFile(name=name, path=path, size=status.st_size, mtime_ns=status.st_mtime_ns)
+
+
+def check_regular(status: os.stat_result, told: str) -> None:
+    """Refuse pipes, devices and folders: whoever reads from them may wait for ever, or never come to an end."""
+    if not stat.S_ISREG(status.st_mode):
+        raise DataError(f"{told} is not a regular file: give one that is")
+
+
+def read_regular(path: Path, told: str, most: int) -> bytes:
+    """Return what is in a regular file of at most so many bytes; errors other than these are the system's own."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    handle = os.open(path, flags)
+    try:
+        status = os.fstat(handle)
+        check_regular(status, told)
+        if status.st_size > most:
+            raise DataError(f"{told} is larger than {most >> 20} MB, which is too much for one file: make it smaller")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(most)
+    finally:
+        os.close(handle)
+
+
+def is_inside(root: Path, path: Path) -> bool:
+    """Whether a path leads to somewhere below a folder, by its words and, links followed, on disk."""
+    try:
+        if not os.path.abspath(path).startswith(os.path.abspath(root).rstrip(os.sep) + os.sep):
+            return False  # without a look at the disk, which may be that of another machine
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+    except (OSError, ValueError):  # such as a name with a zero in it
+        return False
 
 
 class DigestBook:
@@ -201,5 +238,31 @@ def _open(path: Path) -> tuple[io.FileIO, io.BufferedReader]:
     with readable(path):
         raw = path.open("rb", buffering=0)
     codec = PACKED.get(path.suffix.lower())
-    stream = raw if codec is None else pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), codec)
-    return raw, _Buffered(stream, _BLOCK)
+    if codec is None:
+        return raw, _Buffered(raw, _BLOCK)
+    unpacked = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), codec)
+    return raw, _Buffered(_Limited(unpacked, path, os.fstat(raw.fileno()).st_size), _BLOCK)
+
+
+def check_unpacked(n_unpacked: int, path: Path | str, n_packed: int) -> None:
+    """Refuse a file that unpacks to far more than files of its size do."""
+    if n_unpacked > most_unpacked(n_packed):
+        much = f"{max(1, n_packed >> 20):,} MB unpack to more than {most_unpacked(n_packed) >> 20:,} MB"
+        raise DataError(f"{path} may be made to fill the disk, as its {much}: unpack it yourself if you trust it")
+
+
+class _Limited(io.RawIOBase):
+    """What is in a packed file, as far as it is not out of all proportion."""
+
+    def __init__(self, stream: pa.CompressedInputStream, path: Path, n_packed: int) -> None:
+        self._stream, self._path, self._n_packed, self._n_read = stream, path, n_packed, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        content = self._stream.read(len(memoryview(buffer)))
+        self._n_read += len(content)
+        check_unpacked(self._n_read, self._path, self._n_packed)
+        memoryview(buffer)[: len(content)] = content
+        return len(content)

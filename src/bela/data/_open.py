@@ -138,7 +138,7 @@ class _Opening:
         return {"notices": list(dict.fromkeys(notices))}
 
     def _mapped(self, folder: Path, about: Mapping[str, Json]) -> ArrowTable:
-        mapped, notices = MappedFile(folder / TABLE, check=False), about["notices"]
+        mapped, notices = MappedFile(folder / TABLE, check=True), about["notices"]
         told = [str(notice) for notice in notices] if isinstance(notices, list) else []
         return self._table(list(mapped.batches()), [mapped], told)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from bela._registry import Registry
 from bela.data._datasets import DATASETS
-from bela.data._files import PACKED, DataFile, TextFile, look_at, readable
+from bela.data._files import PACKED, DataFile, TextFile, is_inside, look_at, readable
 from bela.data._images import image_endings
 from bela.errors import DataError, ParameterError
 from bela.records import AnyArray, Json
@@ -171,6 +171,10 @@ def _look_into_folder(path: Path) -> Contents:
 
 
 def _contents(kind: str, root: Path, names: list[str]) -> Contents:
+    for name in names:
+        if (root / name).is_symlink() and not is_inside(root, root / name):
+            what = "is a link to somewhere outside of the folder, which is not followed"
+            raise DataError(f"{root / name} {what}: name the file itself, or copy it there")
     return Contents(kind=kind, files=tuple(look_at(root / name, name) for name in names), root=root)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from bela.data._arrow import ARROW_ERRORS, check_names, fit, widen
-from bela.data._files import DataFile, Progress, TextFile
+from bela.data._files import DataFile, Progress, TextFile, check_unpacked
 from bela.data._readers import READERS, Contents, OpenFile, Reader, partition_values
 from bela.errors import DataError
 
@@ -126,8 +126,10 @@ def _file_blocks(
     if reader.read is None:
         raise DataError(f"{file.path} holds arrays, which are not read as parts of a table")
     with TextFile(file.path, encoding, newline=reader.newline) if reader.is_text else nullcontext() as text:
-        opened = OpenFile(file=file, content=text, notices=notices)
+        opened, n_bytes = OpenFile(file=file, content=text, notices=notices), 0
         for block in reader.read(opened):
+            n_bytes += block.nbytes
+            check_unpacked(n_bytes, file.path, file.size)  # Parquet can say the same a million times in a few bytes
             yield opened.n_read, block
 
 

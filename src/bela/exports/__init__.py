@@ -28,10 +28,11 @@ from bela.exports._certificate import (
 from bela.exports._export import check_export, export
 from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, Layout, loaded_formats, plan_columns
 from bela.exports._parts import class_statement, keep_sure, parts_document, sure_claim, sure_statement, together
+from bela.exports._spreadsheets import without_escape
 
 __all__ = [
     "EXPORTS", "ExportFormat", "LabelledRows", "Layout", "certificate_differences", "certificate_document",
     "certificate_path", "check_export", "class_statement", "export", "keep_sure", "labels_digest", "loaded_formats",
     "parts_document", "plan_columns", "read_certificate", "suggestion_sentence", "sure_claim", "sure_statement",
-    "together",
+    "together", "without_escape",
 ]  # fmt: skip

@@ -24,7 +24,7 @@ def export(
     records: Table, result: Result, to: str | os.PathLike[str], *,
     format: str | None = None,  # noqa: A002 - the word that everybody knows
     ids: Sequence[object] | None = None, given: BoolArray | None = None, label_column: str | None = None,
-    certificate: Mapping[str, object] | None = None, overwrite: bool = False,
+    certificate: Mapping[str, object] | None = None, overwrite: bool = False, excel_safe: bool = False,
     progress: Callable[[int, int], object] | None = None, note: Callable[[str], object] | None = None,
 ) -> Path:  # fmt: skip
     """Write every row with its label, and the certificate of the labels with them.
@@ -51,6 +51,8 @@ def export(
         What `certificate_document` returned for the same labels; None to make one.
     overwrite
         Replace whatever file is there. A folder is replaced only if it is an export.
+    excel_safe
+        In CSV and TSV, write a ' before each text that a spreadsheet would run as a formula.
     progress
         Called with the number of rows done and that of all rows.
     note
@@ -62,7 +64,11 @@ def export(
     """
     name, kind = choose_format(to, format)
     target = Path(os.path.realpath(to))
-    rows = LabelledRows(records, result, given=given, label_column=label_column, ids=ids, progress=progress)
+    if excel_safe and not kind.for_spreadsheets:
+        raise ParameterError(f"spreadsheets do not read {name} as it is: excel-safe is for CSV and TSV")
+    rows = LabelledRows(
+        records, result, given=given, label_column=label_column, ids=ids, progress=progress, excel_safe=excel_safe
+    )
     document = dict(certificate_document(result, records, given=given) if certificate is None else certificate)
     if document.get("labels_sha256") != labels_digest(result.labels):
         raise ParameterError("the certificate is about other labels than those to be exported: make it from the result")
@@ -76,7 +82,10 @@ def export(
             _check_free(target, kind, records.fingerprint, overwrite)
             data = new / target.name
             texts = {f"{data.name}{ending}": text for ending, text in (kind.write(rows, data) or {}).items()}
-            document["export"] = {"format": name, "sha256": _digest(data, kind), "columns": dict(rows.layout.names)}
+            document["export"] = {
+                "format": name, "sha256": _digest(data, kind), "columns": dict(rows.layout.names),
+                **({"excel_safe": True} if excel_safe else {}),
+            }  # fmt: skip
             texts[certificate_path(data).name] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
             for beside, text in texts.items():
                 certificate_path(data).with_name(beside).write_text(text, encoding="utf-8")
@@ -84,6 +93,9 @@ def export(
         raise _write_error(error, target) from error
     except pa.ArrowException as error:
         raise DataError(f"the data cannot be written as {name}: {error}") from error
+    if note is not None:
+        for sentence in rows.notes:
+            note(sentence)
     return target
 
 

@@ -74,8 +74,10 @@ class LabelledRows:
     def __init__(
         self, records: Table, result: Result, *, given: BoolArray | None = None, label_column: str | None = None,
         ids: Sequence[object] | None = None, progress: Callable[[int, int], object] | None = None,
+        excel_safe: bool = False,
     ) -> None:  # fmt: skip
-        self.records, self.result, self.ids = records, result, ids
+        self.records, self.result, self.ids, self.excel_safe = records, result, ids, excel_safe
+        self.notes: list[str] = []  # what a format has to say about what it wrote
         self.n_rows = records.n_rows
         if len(result.labels) != self.n_rows:
             raise DataError(f"there are labels for {len(result.labels)} rows, but the data have {self.n_rows}")
@@ -184,6 +186,8 @@ class ExportFormat:
         Where the format is a folder: the names of what `write` puts into it, that with the rows first.
     is_table
         Whether it is a table of the data's columns and ours that BELA reads back; `bela verify` compares its labels.
+    for_spreadsheets
+        Whether spreadsheets open it, and `LabelledRows.excel_safe` can be wanted.
     needs
         Packages that it takes beyond those of BELA, by the names that they are imported by.
     """
@@ -194,6 +198,7 @@ class ExportFormat:
     endings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     is_table: bool = False
+    for_spreadsheets: bool = False
     needs: tuple[str, ...] = ()
 
 

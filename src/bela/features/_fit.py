@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,11 @@ import pyarrow as pa
 from bela._functions import load_function, said
 from bela.errors import DataError
 from bela.features import _parts as parts
-from bela.features._arrow import MOST_ROWS, READERS, as_texts, fixed_blocks
+from bela.features import _vectors as vectors
+from bela.features._arrow import MOST_ROWS, READERS, fixed_blocks
 from bela.features._parts import Part, Sample, Step
 from bela.features._pictures import PictureSample
-from bela.features._plan import Embed, FeaturePlan, array_of, load_sentence_model
+from bela.features._plan import FeaturePlan, array_of
 from bela.features._scaling import COMPONENTS, Floats, Prepared, Size, fit_rows
 from bela.features._source import NpyWriter
 from bela.features._texts import TextSample
@@ -25,6 +26,7 @@ from bela.protocols import Table
 TABLE_KINDS = ("number", "boolean", "category", "date")
 FEWEST_COMPONENTS = 16
 CALL_ROWS = 512  # records that a function gets at once
+Function = Callable[..., object]  # some records to a row of numbers for each
 READING = 0.7  # the share of this pass that reading takes
 
 
@@ -45,21 +47,17 @@ class Fitted:
             yield parts.join_pieces(self.parts, [part.transform(block, rows) for part in self.parts])
 
 
-def fit_parts(records: Table, plan: FeaturePlan, *, folder: Path, seed: int, step: Step) -> Fitted:
+def fit_parts(records: Table, plan: FeaturePlan, read: Sequence[Floats], *, seed: int, step: Step) -> Fitted:
     """Learn scales, words and components from samples of the rows.
 
-    What a text model returns is kept in `folder` for the second pass.
+    In `read` are the vectors of each column that a model reads, in the order of the plan.
     """
     ready, kinds, array = list[Part](), dict(plan.columns), array_of(records)
     if array is not None and kinds.get(array.main) in ("embedding", "image"):
-        ready.append(parts.ready_part(array.array, seed=seed))
+        part = parts.ready_part(array.array, seed=seed)
+        ready.append(vectors.as_view(part) if array.main in plan.embed else part)
         del kinds[array.main]
-    if plan.text_model is not None:
-        model = load_sentence_model(plan.text_model)
-        for i, name in enumerate(plan.of_kind("text")):
-            raw = _read_texts(records, name, (plan.text_model, model), folder / f"text-{i}.raw.npy", step)
-            ready.append(parts.ready_part(raw, seed=seed))
-            del kinds[name]
+    ready += [vectors.vector_part(found, seed=seed) for found in read]
     samples = _samples(records, kinds, seed)
     columns = tuple(name for sample in samples for name in sample.columns)
     for start, block in fixed_blocks(records, columns) if columns else ():
@@ -70,7 +68,14 @@ def fit_parts(records: Table, plan: FeaturePlan, *, folder: Path, seed: int, ste
     def learning(what: str, share: float) -> None:
         step(what, READING + (1 - READING) * share)
 
-    fitted = [part for sample in samples for part in sample.fit(_size(plan), learning)]
+    fitted = list[Part]()
+    for sample in samples:
+        found = sample.fit(_size(plan), learning)
+        if isinstance(sample, TextSample | PictureSample):  # each of their columns is a part
+            some = zip(found, sample.columns, strict=True)
+            viewed = bool(plan.of_kind("embedding"))
+            found = [vectors.as_view(part) if viewed or name in plan.embed else part for part, name in some]
+        fitted += found
     unreadable = tuple(sample.unreadable for sample in samples if isinstance(sample, PictureSample))
     return Fitted(parts=(*fitted, *ready), columns=columns, unreadable=unreadable)
 
@@ -84,7 +89,8 @@ def _samples(records: Table, kinds: dict[str, str], seed: int) -> list[Sample]:
     if texts := tuple(name for name, kind in kinds.items() if kind == "text"):
         samples.append(TextSample(texts, n_rows, seed))
     lists, images = ([name for name in kinds if kinds[name] == kind] for kind in ("embedding", "image"))
-    samples += [parts.RowSample(columns=(name,), rows=rows, learn=parts.fit_embedding) for name in lists]
+    learn = partial(vectors.fit_embedding, beside=bool(texts or images))
+    samples += [parts.RowSample(columns=(name,), rows=rows, learn=learn) for name in lists]
     return samples + [PictureSample(name, rows, records.root) for name in images]
 
 
@@ -106,7 +112,7 @@ def raw_numbers(records: Table, plan: FeaturePlan) -> tuple[Floats, dict[int, st
             if name in images:
                 images[name].add(block, start)
             elif plan.columns[name] == "embedding":
-                found.append(parts.list_matrix(name, block.column(name), start).astype(np.float32))
+                found.append(vectors.list_matrix(name, block.column(name), start).astype(np.float32))
             else:
                 found.append(READERS[plan.columns[name]](block.column(name))[:, None].astype(np.float32))
     pixels = {name: [sample.pixels().reshape(records.n_rows, -1)] for name, sample in images.items()}
@@ -122,13 +128,6 @@ def function_features(records: Table, plan: FeaturePlan, path: Path, step: Step)
     return _write_all(name, load_function(name), blocks, path)
 
 
-def _read_texts(records: Table, name: str, model: tuple[str, Embed], path: Path, step: Step) -> Floats:
-    """Let a model read the texts, once; what it returns is kept in a file for the second pass."""
-    what = f"reading {name!r} with {model[0]}"
-    texts = _rows_of(records, [name], lambda b: as_texts(b.column(name)), lambda share: step(what, READING * share))
-    return _write_all(*model, texts, path)
-
-
 def _rows_of(
     records: Table, columns: list[str], take: Callable[[pa.RecordBatch], pa.Array], step: Callable[[float], object]
 ) -> Iterator[tuple[int, list[object]]]:
@@ -140,7 +139,7 @@ def _rows_of(
             yield start + i, values[i : i + CALL_ROWS]
 
 
-def _write_all(name: str, function: Embed, rows: Iterable[tuple[int, list[object]]], path: Path) -> Floats:
+def _write_all(name: str, function: Function, rows: Iterable[tuple[int, list[object]]], path: Path) -> Floats:
     """Write what a function returns for all rows to a file, and map the file."""
     width = None
     with NpyWriter(path, np.float32) as writer:
@@ -154,7 +153,7 @@ def _write_all(name: str, function: Embed, rows: Iterable[tuple[int, list[object
     return np.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
 
 
-def _call(name: str, function: Embed, records: list[object], start: int) -> Floats:
+def _call(name: str, function: Function, records: list[object], start: int) -> Floats:
     """Return a row of finite numbers for each of the records, the first of which is row `start`."""
     n = len(records)
     try:

@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from bela.data import ArraySource
-from bela.errors import DataError
 from bela.features import _scaling as scaling
-from bela.features._arrow import READERS, as_categories, as_days, list_lengths, stack, taken
+from bela.features._arrow import READERS, as_categories, as_days, stack, taken
 from bela.features._scaling import SHARED_COLUMNS, TREE_COLUMNS, Components, Doubles, Floats, Prepared, Size
 from bela.features._source import learner_features
 from bela.records import AnyArray, Matrix
@@ -90,7 +89,8 @@ def join_pieces(parts: Sequence[Part], pieces: Sequence[Prepared]) -> Prepared:
         if not trees or sum(tree.shape[1] for tree in (*trees, form)) <= TREE_COLUMNS:  # tables first
             trees.append(form)
     columns = np.concatenate(trees, axis=1) if trees else None
-    return Prepared(dense=np.concatenate(dense, axis=1), linear=together, columns=columns)
+    views = tuple(view for piece in pieces for view in piece.views)
+    return Prepared(dense=np.concatenate(dense, axis=1), linear=together, columns=columns, views=views)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,17 +182,6 @@ def _complete(X: Doubles, middle: Doubles, low: Doubles, high: Doubles) -> Doubl
     return X if finite.all() else np.where(finite, X, np.where(np.isnan(X), middle, np.where(X > 0, high, low)))
 
 
-def fit_embedding(sample: pa.RecordBatch, size: Size) -> list[Part]:
-    """Learn scales from a sample of a column of lists, all of one length; a missing list is like the mean of all."""
-    (name,) = sample.schema.names
-    X = list_matrix(name, sample.column(name))
-
-    def encode(block: pa.RecordBatch, start: int) -> tuple[Doubles, Doubles]:
-        return (list_matrix(name, block.column(name), start, X.shape[1]),) * 2
-
-    return [fit_matrix(encode, X, size)]
-
-
 def ready_part(array: Matrix, *, seed: int) -> Part:
     """Return what the learner would see of an array, computed all at once, with mean squared norm 1."""
     found = learner_features(ArraySource(array), seed)
@@ -204,29 +193,6 @@ def ready_part(array: Matrix, *, seed: int) -> Part:
         return Prepared(dense=np.asarray(dense), linear=linear, columns=columns)
 
     return Part(transform=transform, linear_norm=1.0 if ready.linear is None else _norm(ready.linear))
-
-
-def list_matrix(name: str, lists: pa.Array, start: int | None = None, width: int | None = None) -> Doubles:
-    """Return lists, all of `width` or that of the first, as rows, NaN for a missing one; `start` is for errors."""
-    there = np.asarray(lists.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-    lengths = list_lengths(lists)
-    if width is None:
-        width = int(lengths[there][0]) if there.any() else 1
-    odd = there & (lengths != width)
-    if odd.any():
-        row = int(odd.argmax())
-        where = "a row" if start is None else f"row {start + row}"
-        found = f"column {name!r} has {int(lengths[row])} numbers in {where} where others have {width}"
-        raise DataError(f"{found}: embeddings must be of one length")
-    numbers = np.asarray(lists.flatten().cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
-    X = np.full((len(lists), width), np.nan)
-    X[there] = numbers.reshape(-1, width)
-    bad = there & ~np.isfinite(X).all(axis=1)
-    if bad.any():  # in an embedding, each is a fault of what made it
-        where = "" if start is None else f", the first is row {start + int(bad.argmax())}"
-        rows = f"{int(bad.sum())} row(s){where}"
-        raise DataError(f"column {name!r} has NaN or infinite values in {rows}: fill or leave them out")
-    return X
 
 
 def _norm(X: Matrix) -> float:

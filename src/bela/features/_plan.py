@@ -1,6 +1,5 @@
 """The plan of how a dataset becomes numbers: a kind for each column, to be said aloud and corrected."""
 
-import importlib.util
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -9,10 +8,11 @@ from typing import Self
 
 import numpy as np
 
-from bela._functions import load_function, said
+from bela._functions import load_function
 from bela.data import ArrayTable, open_table
 from bela.errors import DataError, ParameterError
 from bela.features._kinds import ColumnKind, look
+from bela.features.embedding import EMBEDDED, Embed, Embedding, choose_embeddings
 from bela.protocols import Table
 from bela.records import Json
 
@@ -21,7 +21,6 @@ KINDS = ("number", "boolean", "category", "date", "text", "embedding", "image", 
 
 FILE = ".npy"
 SHOWN = ("image", "text", "category", "date", "number", "boolean")  # in this order
-Embed = Callable[..., object]  # some records, or texts, to a row of numbers for each
 HOW = {"text": "TF-IDF", "image": "gradients and brightness"}
 
 
@@ -32,13 +31,15 @@ class FeaturePlan:
     `columns` has the kind of each column, by name, in the order of the data, without those that must not be seen;
     `reasons` says why, in plain words. `features` are "auto" to compute them as the kinds say; "raw" for the numbers as
     they are, with the pixels of images; the path of a .npy file that has them; or `module:function`, which computes
-    them from whole records. A `text_model` of sentence-transformers reads the texts, instead of counting their words.
+    them from whole records. `embed` has the models that read columns, beside what is computed of them anyway;
+    `notices` say what could be had besides.
     """
 
     columns: Mapping[str, str]
     reasons: Mapping[str, str] = field(default_factory=dict)
     features: str = "auto"
-    text_model: str | None = None
+    embed: Mapping[str, Embedding] = field(default_factory=dict)
+    notices: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         _check_kinds(self.columns)
@@ -73,8 +74,14 @@ class FeaturePlan:
         lines = [f"features from {self.file}"] if self.file is not None else []
         if self.function is not None:
             lines.append(f"features by {self.function}, from {len(self.columns)} column(s)")
-        for name, kind in self.columns.items():
-            how = f"by {self.text_model}" if kind == "text" and self.text_model else HOW.get(kind)
+        return [*lines, *self.describe_columns(KINDS)]
+
+    def describe_columns(self, kinds: Collection[str]) -> list[str]:
+        """Say of each column of these kinds what becomes of it, and why."""
+        lines = []
+        for name in self.of_kind(*kinds):
+            kind, model = self.columns[name], self.embed.get(name)
+            how = " and ".join(filter(None, ("" if model is None else model.title, HOW.get(kind))))
             how = f" ({how})" if how and self.features == "auto" else ""
             lines.append(", ".join(filter(None, (f"{name!r}: {kind}{how}", self.reasons.get(name)))))
         return lines
@@ -83,19 +90,26 @@ class FeaturePlan:
         """Return the plan as plain values, for a configuration file."""
         plain: dict[str, Json] = {"columns": dict(self.columns), "reasons": dict(self.reasons)}
         plain |= {"features": self.features} if self.features != "auto" else {}
-        return plain | ({"text_model": self.text_model} if self.text_model is not None else {})
+        models: dict[str, Json] = {name: dict(found.to_dict()) for name, found in self.embed.items()}
+        return plain | ({"embed": models} if models else {})
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, object]) -> Self:
         """Make a plan of what `to_dict` returned; reasons may be missing."""
-        unknown = set(plain) - {"columns", "reasons", "features", "text_model"}
+        unknown = set(plain) - {"columns", "reasons", "features", "embed", "text_model"}
         if unknown:
             raise ParameterError(f"a plan of features has no {sorted(unknown)[0]!r}: leave it out")
-        features, text_model = plain.get("features", "auto"), plain.get("text_model")
-        if not isinstance(features, str) or not isinstance(text_model, str | None):
-            raise ParameterError("the features and the text_model of a plan of features are names")
+        features, earlier, models = plain.get("features", "auto"), plain.get("text_model"), plain.get("embed", {})
+        if not isinstance(features, str) or not isinstance(earlier, str | None) or not isinstance(models, Mapping):
+            raise ParameterError("the features of a plan are a name, and embed has the models of columns")
         columns, reasons = _names(plain.get("columns")), _names(plain.get("reasons", {}))
-        return cls(columns=columns, reasons=reasons, features=features, text_model=text_model)
+        embed = {str(name): Embedding.from_dict(model) for name, model in models.items()}
+        if strange := [name for name in embed if columns.get(name) not in EMBEDDED]:
+            raise ParameterError(f"no model can read the column {strange[0]!r} of a plan of features: leave it out")
+        if earlier is not None:  # as it was written before there was a choice of doors
+            read = (name for name, kind in columns.items() if kind == "text")
+            embed |= {name: Embedding(model=earlier, door="sentence-transformers") for name in read}
+        return cls(columns=columns, reasons=reasons, features=features, embed=embed)
 
 
 def _names(table: object) -> dict[str, str]:
@@ -117,19 +131,21 @@ def named_features(features: str | None) -> str:
 
 def plan_features(
     records: Table, *, exclude: Collection[str] = (), kinds: Mapping[str, str] | None = None,
-    features: str | None = None, text_model: str | None = None, needed: bool = True,
+    features: str | None = None, embed: Embed = None, fetching: Callable[[str], object] | None = None,
+    needed: bool = True,
 ) -> FeaturePlan:  # fmt: skip
     """Choose a kind for each column by looking at a sample of the rows.
 
     Nothing may be learned from columns to `exclude`, such as the labels; `kinds` are those that somebody has chosen, by
-    column. `features` and `text_model` are as in a plan, None for "auto" and for no model. If features are not
-    `needed`, as others have predicted something, it is all right if no column has any.
+    column. `features` are as in a plan, None for "auto"; `embed` says which models read which columns, and `fetching`
+    is called before anything is fetched for that. If features are not `needed`, as others have predicted something, it
+    is all right if no column has any.
     """
     kinds, features = kinds or {}, named_features(features)
     _check_names(records, exclude, kinds)
     if records.n_rows < 1:
         raise DataError("there are no rows: give at least one")
-    _check_models(records, features, text_model)
+    _check_ready(records, features)
     names = [name for name in records.columns if name not in exclude]
     if not names and not needed and features == "auto":
         return FeaturePlan(columns={})
@@ -144,7 +160,13 @@ def plan_features(
             why = f"raw features are numbers, and column {name!r} is of kind {kind}"
             raise ParameterError(f"{why}: ignore it, or choose auto")
     reasons = {name: verdict.reason for name, verdict in verdicts.items()}
-    return FeaturePlan(columns=columns, reasons=reasons, features=features, text_model=text_model)
+    models, notices = dict[str, Embedding](), tuple[str, ...]()
+    if features == "auto":
+        array = array_of(records)
+        models, notices = choose_embeddings(columns, embed, ready=None if array is None else array.main, tell=fetching)
+    elif embed not in (None, "auto", "none", ["auto"], ["none"]):
+        raise ParameterError(f"models read columns where features are auto, not {features}: leave one of them out")
+    return FeaturePlan(columns=columns, reasons=reasons, features=features, embed=models, notices=notices)
 
 
 def _judge(records: Table, names: list[str], kinds: Mapping[str, str]) -> dict[str, ColumnKind]:
@@ -184,7 +206,7 @@ def _judge_array(table: ArrayTable, kind: str | None) -> ColumnKind:
     return ColumnKind(kind=kind or found, reason=reason if kind is None else "as told")
 
 
-def _check_models(records: Table, features: str, text_model: str | None) -> None:
+def _check_ready(records: Table, features: str) -> None:
     """Refuse what cannot be loaded before any row is looked at."""
     if features.endswith(FILE):
         open_features(Path(features), records.n_rows)
@@ -193,20 +215,6 @@ def _check_models(records: Table, features: str, text_model: str | None) -> None
     elif isinstance(records, ArrayTable) and records.columns == ("value",):
         flat = "the features must have rows and columns, not 1 dimension(s)"
         raise DataError(f"{flat}. Reshape your data, for a single feature with X.reshape(-1, 1)")
-    if text_model is not None:
-        load_sentence_model(text_model)
-
-
-def load_sentence_model(name: str) -> Embed:
-    """Load a model of the package sentence-transformers, which turns texts into embeddings."""
-    if importlib.util.find_spec("sentence_transformers") is None:
-        package = "sentence-transformers"
-        raise ParameterError(f"the text model {name!r} needs the package {package}: pip install {package}")
-    try:
-        model = importlib.import_module("sentence_transformers").SentenceTransformer(name)
-    except Exception as error:
-        raise ParameterError(f"the text model {name!r} cannot be loaded: {said(error)}") from None
-    return lambda texts: model.encode(texts, convert_to_numpy=True, show_progress_bar=False)
 
 
 def _use_something(verdicts: dict[str, ColumnKind], kinds: Mapping[str, str]) -> None:

@@ -8,26 +8,27 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from bela._functions import load_function
-from bela.data import ArrayTable, ArrowTable, SourceRows, open_table, writing
+from bela._functions import code_digest
+from bela.data import ArrayTable, ArrowTable, SourceRows, cache_folder, open_table, writing
 from bela.errors import DataError
 from bela.features._fit import fit_parts, function_features, raw_numbers
 from bela.features._plan import FeaturePlan, array_of, open_features, plan_features
-from bela.features._scaling import Prepared
+from bela.features._scaling import Floats, Prepared
 from bela.features._source import FeatureSource, FeatureWriter, NoFeatures, learner_blocks, read_features
+from bela.features.embedding import Embed, Reading
 from bela.protocols import Source, Table
 from bela.records import Json, Matrix
 from bela.storage import find_kept, keep
 
-FEATURES_VERSION = 2  # to be raised with every change of what features are made of
+FEATURES_VERSION = 3  # to be raised with every change of what features are made of
 FIT_SHARE = 0.3  # of the time, roughly
 MOST_UNREADABLE = 0.5  # of the rows: beyond, it is no accident
 
@@ -59,9 +60,10 @@ class PreparedData:
 
 def prepare(
     data: object, *, exclude: Collection[str] = (), kinds: Mapping[str, str] | None = None, features: str = "auto",
-    text_model: str | None = None, plan: FeaturePlan | None = None, encoding: str | None = None,
-    cache: Path | None = None, seed: int = 0, progress: Progress | None = None,
-    tell: Callable[[str], object] | None = None, needed: bool = True,
+    embed: Embed = None, plan: FeaturePlan | None = None, encoding: str | None = None, cache: Path | None = None,
+    vectors: Path | None = None, seed: int = 0, progress: Progress | None = None,
+    tell: Callable[[str], object] | None = None, fetching: Callable[[str], object] | None = None, allowed: bool = False,
+    needed: bool = True,
 ) -> PreparedData:  # fmt: skip
     """Open data of any kind, choose how each column becomes numbers, and compute the features.
 
@@ -75,20 +77,27 @@ def prepare(
         Kinds of columns that are not as they look, by name.
     features
         "auto", "raw" for the numbers as they are, a .npy file that has the features, or `module:function`.
-    text_model
-        A model of sentence-transformers that reads the texts.
+    embed
+        Which models read texts and images: "auto" (or None) for what is on this machine, "none", MODEL or MODEL@door,
+        COLUMN=MODEL, a list of these, or a mapping of columns to models.
     plan
         A plan that was made before, instead of all these.
     encoding
         That of a text file.
     cache
         A folder for what is read and computed, so that it is there at once the next time; it can be deleted any time.
+    vectors
+        A folder for the vectors of models; that of the cache, or else of the user's, unless it is named.
     seed
         Chooses samples.
     progress
         Called with what is being done, and the share of it that is done.
     tell
         Called with what was noticed about the data, and with how each column is taken, before features are computed.
+    fetching
+        Called before a model is fetched, with a sentence that says so; where nobody listens, it is logged.
+    allowed
+        Whether a plan from elsewhere may run the functions and ask the addresses that it names.
     needed
         Whether it is an error if no column tells the rows apart; it is not where others have predicted their labels.
 
@@ -107,15 +116,17 @@ def prepare(
         table = data
     else:
         table = open_table(data, cache=cache, encoding=encoding, progress=progress)
-    plan = plan or plan_features(
-        table, exclude=exclude, kinds=kinds, features=features, text_model=text_model, needed=needed
-    )
+    if plan is None:
+        plan = plan_features(
+            table, exclude=exclude, kinds=kinds, features=features, embed=embed, fetching=fetching, needed=needed
+        )
+        allowed = True  # whoever calls this has named them
     if tell is not None:
-        for line in (*table.notices, *plan.describe()):
+        for line in (*table.notices, *plan.describe(), *plan.notices):
             tell(line)
     if not needed and not plan.used:
         return without_features(table, plan)
-    source = compute_features(table, plan, cache=cache, seed=seed, progress=progress)
+    source = compute_features(table, plan, cache=cache, vectors=vectors, seed=seed, progress=progress, allowed=allowed)
     return PreparedData(table=table, source=source, plan=plan)
 
 
@@ -125,8 +136,9 @@ def without_features(table: Table, plan: FeaturePlan | None = None) -> PreparedD
 
 
 def compute_features(
-    records: Table, plan: FeaturePlan, *, cache: Path | None = None, seed: int = 0, progress: Progress | None = None
-) -> Source:
+    records: Table, plan: FeaturePlan, *, cache: Path | None = None, vectors: Path | None = None, seed: int = 0,
+    progress: Progress | None = None, allowed: bool = True,
+) -> Source:  # fmt: skip
     """Turn all rows into features, or open those that were computed before from the same data by the same plan.
 
     Rows that are arrays of numbers, be it from a file or a function, are features as they are; what the learner makes
@@ -138,7 +150,11 @@ def compute_features(
     if isinstance(records, ArrayTable) and isinstance(records.array, SourceRows) and plan.features in ("auto", "raw"):
         return records.array.source
     cache = cache and Path(cache)
-    job = _Job(records=records, plan=plan, cache=cache, seed=seed, tell=_forwards(progress))
+    vectors = vectors or (cache or cache_folder()) / "embeddings"
+    job = _Job(
+        records=records, plan=plan, cache=cache, vectors=vectors, seed=seed, tell=_forwards(progress),
+        bar=progress or (lambda what, share: None), allowed=allowed,
+    )  # fmt: skip
     return job.computed() if cache is None else job.kept(cache)
 
 
@@ -149,8 +165,11 @@ class _Job:
     records: Table
     plan: FeaturePlan
     cache: Path | None
+    vectors: Path
     seed: int
     tell: Progress
+    bar: Progress  # of what takes so long that it has one of its own
+    allowed: bool
 
     @property
     def flat(self) -> bool:
@@ -162,7 +181,7 @@ class _Job:
         if self.plan.file is not None:
             return self._from_file(self.plan.file).array
         table = array_of(self.records)
-        if table is None or self.plan.used != (table.main,) or self.plan.function is not None:
+        if table is None or self.plan.used != (table.main,) or self.plan.function is not None or self.plan.embed:
             return None
         return table.array
 
@@ -205,7 +224,8 @@ class _Job:
         with FeatureWriter(folder) as writer:
             array, unreadable = self.numbers(folder)
             if array is None:
-                fitted = fit_parts(self.records, self.plan, folder=folder, seed=self.seed, step=self._fitting)
+                read = self._read_by_models(folder)
+                fitted = fit_parts(self.records, self.plan, read, seed=self.seed, step=self._fitting)
                 self._write(fitted.transform(self.records), writer)
                 unreadable = {row: reason for found in fitted.unreadable for row, reason in found.items()}
                 self._check_readable(unreadable)
@@ -233,11 +253,24 @@ class _Job:
         plan = self.plan
         what = {
             "version": FEATURES_VERSION, "data": self.records.fingerprint, "columns": list(plan.columns.items()),
-            "features": plan.features, "text_model": plan.text_model, "seed": self.seed,
-            "code": _function_digest(plan.function) if plan.function is not None else None,
+            "features": plan.features, "seed": self.seed,
+            "embed": {name: embedding.to_dict() for name, embedding in plan.embed.items()},
+            "code": code_digest(plan.function) if plan.function is not None else None,
             "file": self._from_file(plan.file).fingerprint if plan.file is not None else None,
         }  # fmt: skip
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+
+    def _read_by_models(self, folder: Path) -> list[Floats]:
+        """Return the vectors of each column that a model reads, in files that are removed in the end."""
+        found = []
+        for i, (name, embedding) in enumerate(self.plan.embed.items()):
+            reading = Reading(
+                records=self.records, column=name, kind=self.plan.columns[name], embedding=embedding,
+                kept=self.vectors, allowed=self.allowed,
+            )  # fmt: skip
+            what = f"reading {name!r} with {embedding.title}"
+            found.append(reading.write(folder / f"vectors-{i}.raw.npy", partial(self.bar, what)))
+        return found
 
     def _write(self, blocks: Iterable[Prepared], writer: FeatureWriter) -> None:
         for block in blocks:
@@ -254,17 +287,6 @@ class _Job:
 
     def _from_file(self, path: Path) -> ArrayTable:
         return open_features(path, self.records.n_rows, self.cache and self.cache / "numbers")
-
-
-def _function_digest(name: str) -> str:
-    """Return a digest of the code that a function is in, so that features are renewed when it changes."""
-    function = load_function(name)
-    module = sys.modules.get(getattr(function, "__module__", "") or name.partition(":")[0])
-    file = getattr(module, "__file__", None)
-    try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
-    except OSError:
-        return ""
 
 
 def _forwards(progress: Progress | None) -> Progress:

@@ -77,12 +77,14 @@ class Prepared:
     """Features for the learner: for distances, and where they say more in other forms, for other models.
 
     `dense` has mean squared norm 1. `linear` is what a linear model should see, `columns` what trees should see;
-    None where they have no chance to add anything.
+    None where they have no chance to add anything. Each of the `views` is for distances as well, of a part of what the
+    rows are compared by, such as what a model reads in a text, or its words.
     """
 
     dense: Floats
     linear: Matrix | None = None
     columns: Floats | None = None
+    views: tuple[Floats, ...] = ()
 
     @property
     def forms(self) -> tuple[Floats, Matrix | None, Floats | None]:

@@ -123,6 +123,8 @@ class FeatureWriter(ExitStack):
         self._write("dense", dense)
         if columns is not None:
             self._write("columns", columns)
+        for i, view in enumerate(block.views):
+            self._write(f"view-{i}", view)
         if isinstance(linear, np.ndarray):
             self._write("linear", linear)
         elif linear is not None:
@@ -159,7 +161,8 @@ def read_features(folder: Path, linear_width: int) -> tuple[Prepared, AnyArray |
         wide = len(arrays["values"]) >= 2**31  # scikit-learn's solvers take no wider indices unless they must
         places, pointer = (np.asarray(arrays[name], np.int64 if wide else np.int32) for name in ("places", "pointer"))
         linear = sparse.csr_array((arrays["values"], places, pointer), shape=(len(pointer) - 1, linear_width))
-    prepared = Prepared(dense=arrays["dense"], linear=linear, columns=arrays.get("columns"))
+    views = tuple(arrays[f"view-{i}"] for i in range(sum(name.startswith("view-") for name in arrays)))
+    prepared = Prepared(dense=arrays["dense"], linear=linear, columns=arrays.get("columns"), views=views)
     return prepared, arrays.get("numbers")
 
 

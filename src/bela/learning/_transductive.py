@@ -179,6 +179,9 @@ class TransductiveLearner:
             X = self._views[name]
             ridge = fit_kernel_ridge(X[rows], classes, n_classes, rng)
             yield _Member(name=name, left_out=ridge.left_out, usual=4.0, score=partial(ridge.score, X))
+        for i, view in enumerate(self._features.views):
+            ridge = fit_kernel_ridge(view[rows], classes, n_classes, rng)
+            yield _Member(name=f"view {i + 1}", left_out=ridge.left_out, usual=4.0, score=partial(ridge.score, view))
         linear, columns = self._features.linear, self._features.columns
         if linear is not None:
             ridge = fit_linear_ridge(linear[rows], classes, n_classes, rng)

@@ -3,7 +3,7 @@
 import errno
 import glob
 import os
-import threading
+import secrets
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -12,15 +12,15 @@ from typing import IO
 _HOUR = 3600.0
 
 
-def write_durably(path: Path, content: bytes) -> None:
+def write_durably(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     """Write a file in place of what was there, on disk when this returns. If that fails, what was there stays."""
     for stale in path.parent.glob(f"{glob.escape(path.name)}.*.part"):  # killed processes left it; others are at work
         with suppress(OSError):
             if time.time() - stale.stat().st_mtime > _HOUR:
                 stale.unlink()
-    new = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")  # others may write at once
+    new = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # others may write at once
     try:
-        with new.open("wb") as file:
+        with open_fresh(new, mode) as file:
             file.write(content)
             sync_file(file)
         os.replace(new, path)
@@ -28,6 +28,12 @@ def write_durably(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             new.unlink(missing_ok=True)
+
+
+def open_fresh(path: Path, mode: int = 0o666) -> IO[bytes]:
+    """Open a file to write that was not there before, be it as a link to somewhere else."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, mode), "wb")
 
 
 def sync_file(file: Path | IO[bytes] | IO[str]) -> None:
@@ -57,6 +63,8 @@ def lock_file(path: Path, *, seconds: float = -1.0) -> ExitStack:
     """
     from filelock import FileLock, Timeout
 
+    if path.is_symlink():  # whoever locks a file empties it first
+        raise OSError(errno.ELOOP, "a lock is not a link to somewhere else", str(path))
     lock = FileLock(path, thread_local=False)  # whichever thread closes it
     try:
         lock.acquire(timeout=seconds)

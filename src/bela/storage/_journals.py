@@ -7,11 +7,12 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from bela.errors import JournalError, ParameterError, VersionError
 from bela.records import Entry, Json
+from bela.storage._atomic import open_fresh
 
 SCHEMA = 1
 _NEVER = 2**63 - 1  # the largest number of an event
@@ -178,6 +179,12 @@ class SQLiteJournal:
             if expected < min(self._seq, self._until):
                 raise self._damaged_at(expected + 1)
 
+    def copy_to(self, path: Path) -> None:
+        """Write a copy of the journal as it is at one moment, whoever is writing to it; errors as for reading it."""
+        open_fresh(path, 0o600).close()
+        with self._clear_errors(), closing(sqlite3.connect(path)) as copy:
+            self._db.backup(copy)
+
     def close(self) -> None:
         """Close the file; everything is on disk already."""
         with suppress(sqlite3.Error):
@@ -217,6 +224,11 @@ class SQLiteJournal:
             raise VersionError(f"{self.path} was written by {newer}: upgrade bela")
         if version < SCHEMA:
             raise JournalError(f"{self.path} has the journal version {version}, which no bela has written")
+        # Triggers, views, indexes and constraints are code that our own statements would run.
+        found = [" ".join(str(sql).split()) for (sql,) in self._db.execute("SELECT sql FROM sqlite_schema")]
+        if found != [" ".join(_TABLES.split())]:
+            what = "holds something else: it is damaged, or made to do harm"
+            raise JournalError(f"{self.path} should hold nothing but events, and {what}")
         if not self._read_only:
             self._write_through()
 
@@ -315,7 +327,8 @@ class HeadFile:
         text = f"{seq:019} {digest.hex():0<32}"
         with suppress(OSError):
             if self._file is None:
-                self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+                flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+                self._file = os.open(self.path, flags, 0o666)
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, f"{_WORDS} {text} {_check(text)}\n".encode())
 

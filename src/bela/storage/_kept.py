@@ -1,9 +1,8 @@
 """What took long to make and may be thrown away at any time: folders that are there whole, or not at all."""
 
 import json
-import os
+import secrets
 import shutil
-import threading
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -45,7 +44,7 @@ def keep(cache: Path, name: str, key: str, build: Callable[[Path], Mapping[str, 
             return found
         for left_over in cache.glob(f".{name}-*"):  # of a process that was killed: nobody else writes now
             shutil.rmtree(left_over, ignore_errors=True)
-        folder, final = cache / f".{name}-{os.getpid()}-{threading.get_ident()}", cache / f"{name}-{key[:16]}"
+        folder, final = cache / f".{name}-{secrets.token_hex(8)}", cache / f"{name}-{key[:16]}"
         try:
             folder.mkdir()
             about = dict(build(folder))
@@ -64,10 +63,10 @@ def keep(cache: Path, name: str, key: str, build: Callable[[Path], Mapping[str, 
     return final, about
 
 
-def write_checked(path: Path, content: Mapping[str, Json]) -> None:
+def write_checked(path: Path, content: Mapping[str, Json], *, mode: int = 0o666) -> None:
     """Write an object with its checksum, so that damage is noticed."""
     text = json.dumps(content)
-    write_durably(path, f"{zlib.crc32(text.encode()):08x}\n{text}".encode())
+    write_durably(path, f"{zlib.crc32(text.encode()):08x}\n{text}".encode(), mode=mode)
 
 
 def read_checked(path: Path) -> dict[str, Json] | None:

@@ -74,6 +74,8 @@ def _enter(folder: Path) -> ExitStack:
     for _ in range(_TRIES):
         with suppress(FileNotFoundError, FileExistsError):  # the one before has just taken the folder away
             folder.mkdir(exist_ok=True)
+            if folder.is_symlink():  # all that it holds is emptied
+                raise OSError(errno.ELOOP, "a link to somewhere else is in the way", str(folder))
             return lock_file(folder / "lock", seconds=0.5)
     raise BlockingIOError(errno.EAGAIN, "somebody else is at work there", str(folder))
 
@@ -83,7 +85,7 @@ def _sweep(target: Path) -> None:
     for folder in target.parent.glob(f".*{_STAGING}"):
         other = folder.with_name(folder.name[1 : -len(_STAGING)])
         with suppress(OSError):  # somebody else's, in use, or gone by now
-            if other != target and folder.is_dir():
+            if other != target and folder.is_dir() and not folder.is_symlink():
                 lock = lock_file(folder / "lock", seconds=0)
                 _recover(folder, other)
                 _dispose(folder, lock)

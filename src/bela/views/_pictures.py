@@ -2,16 +2,14 @@
 
 import io
 import os
-import warnings
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from PIL import Image as Images
-from PIL import ImageOps
 from PIL.Image import Image
 
-from bela.data import ArrayTable
+from bela.data import ArrayTable, open_image, upright
 from bela.errors import DataError, QuestionError
 from bela.protocols import Table
 from bela.records import AnyArray
@@ -56,9 +54,9 @@ class Pictures:
         if isinstance(value, dict):  # as Hugging Face datasets have them
             value = value.get("bytes") or value.get("path")
         if isinstance(value, str):
-            return _open(self._inside(value, where), where)
+            return _open(str(self._inside(value, where)), self._root, where)
         if isinstance(value, bytes):
-            return _open(io.BytesIO(value), where)
+            return _open(value, None, where)
         raise QuestionError(f"there is no picture in {where}")
 
     def _inside(self, path: str, where: str) -> Path:
@@ -104,25 +102,14 @@ class Pictures:
         return self._range
 
 
-def _open(file: Path | io.BytesIO, where: str) -> Image:
-    """Open a picture of any format, upright, in black, grey or colours, on white where it is transparent."""
+def _open(value: str | bytes, root: Path | None, where: str) -> Image:
+    """Open a picture, upright, in black, grey or colours, on white where it is transparent."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # odd metadata are no reason to stop
-            warnings.simplefilter("error", Images.DecompressionBombWarning)
-            with Images.open(file) as opened:
-                opened.draft("RGB", (LARGEST, LARGEST))  # JPEG can be read at a fraction of its size
-                image: Image = ImageOps.exif_transpose(opened) or opened
-                if image.mode.startswith("I") or image.mode == "F":  # more than 256 levels of grey
-                    levels = np.nan_to_num(np.asarray(image, np.float64))
-                    levels *= 255 / max(float(levels.max()), 1e-12)
-                    image = Images.fromarray(levels.clip(0, 255).astype(np.uint8))
-                if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
-                    image = image.convert("RGBA")
-                    image = Images.alpha_composite(Images.new("RGBA", image.size, "white"), image)
-                return image.convert("L" if image.mode in ("1", "L") else "RGB")
+        image = upright(open_image(value, root, where, side=LARGEST))  # JPEG can be read at a fraction of its size
+        return image.convert("L" if image.mode in ("1", "L") else "RGB")
     except Exception as error:  # readers of some formats raise whatever comes to hand when a file is damaged
-        raise DataError(f"the picture in {where} cannot be shown: {error}") from None
+        why = str(error) if root is None else str(error).replace(f"{root}{os.sep}", "")  # for others to see
+        raise DataError(f"the picture in {where} cannot be shown: {why}") from None
 
 
 def _encode(image: Image, quality: int = 88) -> tuple[bytes, str]:

@@ -42,7 +42,7 @@ class Broadcast:
         self._stop_listening()
         self._stop_listening = lambda: None
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=5)
+            self._thread.join(timeout=1)  # it may wait for somebody who is making something
 
     def end_lines(self) -> None:
         """End all lines at once, so that a server need not wait for pages to go away."""

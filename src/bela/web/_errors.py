@@ -23,10 +23,11 @@ _STATUS: tuple[tuple[type[errors.BelaError], int, str], ...] = (
     (errors.ExportError, 409, "export"),
     (errors.JournalError, 503, "journal"),  # such as a full disk: nothing was taken in, and it can be tried again
 )
-_KINDS = {401: "token", 403: "origin", 404: "address", 405: "method", 409: "conflict", 413: "size"}
+_KINDS = {401: "token", 403: "origin", 404: "address", 405: "method", 409: "conflict", 413: "size", 429: "busy"}
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorOut, "description": HTTPStatus(status).phrase} for status in (400, 401, 403, 404, 409, 413)
+    status: {"model": ErrorOut, "description": HTTPStatus(status).phrase}
+    for status in (400, 401, 403, 404, 409, 413, 429)
 }
 """What the schema says about errors, for every route."""
 

@@ -231,7 +231,8 @@ class FormatOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOut:
-    """A file that was written, and where to fetch it."""
+    """A file that was written, where to fetch it, and what should be known about it."""
 
     name: str
     url: str
+    notes: list[str]

@@ -4,10 +4,11 @@ import os
 import re
 import shutil
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 from urllib.parse import quote
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, HTMLResponse
 
 from bela.campaign import StoredCampaign
@@ -17,10 +18,11 @@ from bela.reports import write_report
 from bela.views import Reporter, guidelines_html, read_guidelines, result_of, write_guidelines
 from bela.web._context import Service
 from bela.web._models import ExportIn, ExportOut, FormatOut, GuidelinesIn, GuidelinesOut
+from bela.web._turns import Turns
 
 router = APIRouter(tags=["files"])
 _FOLDER = "exports"
-_ONE_AT_A_TIME = threading.Lock()
+_ONE_AT_A_TIME = threading.Lock()  # exports, as they are written to the same files
 
 
 @router.get("/guidelines")
@@ -45,10 +47,10 @@ def get_formats() -> list[FormatOut]:
 
 
 @router.post("/exports")
-def post_export(body: ExportIn, service: Service) -> ExportOut:
+def post_export(body: ExportIn, service: Service, request: Request) -> ExportOut:
     """Write the labelled data, to be fetched from the address that comes back."""
-    stored = service.stored
-    with _ONE_AT_A_TIME:
+    stored, notes = service.stored, list[str]()
+    with _turn(request), _ONE_AT_A_TIME:
         with service.lock:
             result, describe = result_of(stored)
         if body.sure is not None:
@@ -63,10 +65,10 @@ def post_export(body: ExportIn, service: Service) -> ExportOut:
         to = export(
             stored.records, result, folder / f"{_stem(stored)}-labelled{kept}{ending}", format=body.format,
             ids=stored.ids(), given=stored.given, label_column=stored.settings.label_column,
-            certificate=describe(result), overwrite=True,
+            certificate=describe(result), overwrite=True, note=notes.append,
         )  # fmt: skip
         name = _packed(to).name if to.is_dir() else to.name
-    return ExportOut(name=name, url=f"/api/exports/{quote(name)}")
+    return ExportOut(name=name, url=f"/api/exports/{quote(name)}", notes=notes)
 
 
 @router.get("/exports/{name}", response_class=FileResponse)
@@ -77,13 +79,21 @@ def get_export(name: str, service: Service) -> FileResponse:
 
 
 @router.get("/report", response_class=HTMLResponse)
-def get_report(service: Service) -> HTMLResponse:
+def get_report(service: Service, request: Request) -> HTMLResponse:
     """Return the report as one HTML file to be kept; it is not opened here, where it could pass for the page."""
-    reporter = Reporter(service.stored, view=service.view, pictures=service.pictures)
-    with service.lock:
-        gather = reporter.look(service.monitor.notes)
+    with _turn(request):
+        reporter = Reporter(service.stored, view=service.view, pictures=service.pictures)
+        with service.lock:
+            gather = reporter.look(service.monitor.notes)
+        report = write_report(gather())
     name = quote(f"{_stem(service.stored)}-report.html")
-    return HTMLResponse(write_report(gather()), headers={"Content-Disposition": f"attachment; filename*=utf-8''{name}"})
+    return HTMLResponse(report, headers={"Content-Disposition": f"attachment; filename*=utf-8''{name}"})
+
+
+def _turn(request: Request) -> AbstractContextManager[None]:
+    """Let somebody have one thing made at a time; people are told apart by their machines."""
+    turns: Turns = request.app.state.turns
+    return turns.of("" if request.client is None else request.client.host)
 
 
 def _find_export(stored: StoredCampaign, name: str) -> Path:

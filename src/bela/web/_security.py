@@ -13,22 +13,27 @@ import hmac
 import ipaddress
 from collections.abc import Sequence
 from contextlib import suppress
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bela.web._connections import KNOWN
 from bela.web._errors import error_response
 
 LARGEST_BODY = 1 << 20
 _LONGEST_TOKEN = 200
+_MOST_FIELDS = 20  # of the query that the page is opened with
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+_ONWARD = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>BELA</title>
+<p><a href="/">To the labelling page</a></p></html>
+"""
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -71,6 +76,8 @@ class Gate:
         if answer is not None:
             await answer(scope, receive, guarded_send)
             return
+        if (connection := scope.get("extensions", {}).get(KNOWN)) is not None:
+            connection["tell"]()
         body = _Body(receive)
 
         async def checked_send(message: Message) -> None:
@@ -96,6 +103,8 @@ class Gate:
             return error_response(400, "input", "the length of the body is no number")
         if length > LARGEST_BODY:
             return _too_large()
+        if scope.get("query_string", b"").count(b"&") >= _MOST_FIELDS:
+            return error_response(400, "input", f"an address has at most {_MOST_FIELDS} fields")
         if self._token is None or self._knows(headers) or self._brings(scope):
             return None
         return error_response(401, "token", "open the address that the server printed when it started, token and all")
@@ -104,7 +113,11 @@ class Gate:
         """Put a token that came in the address into a cookie, so that it is in no history and no log from then on."""
         if self._token is None or scope["path"] != "/" or not self._brings(scope):
             return None
-        response, secure = RedirectResponse("/", status_code=303), scope.get("scheme") == "https"
+        # A browser that was led here by another page, or by a file, would send the cookie with no redirection of ours:
+        # only with what our own page asks for.
+        by_hand = Headers(scope=scope).get("sec-fetch-site") in ("none", "same-origin")
+        response = RedirectResponse("/", status_code=303) if by_hand else HTMLResponse(_ONWARD)
+        secure = scope.get("scheme") == "https"
         response.set_cookie(self.cookie, self._token, httponly=True, samesite="strict", secure=secure, path="/")
         return response
 
@@ -112,7 +125,7 @@ class Gate:
         """Whether the address of the page brings the right token."""
         if scope["path"] != "/" or scope["method"] not in _SAFE:
             return False
-        query = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=20)
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         return any(self._is_right(value) for value in query.get("token", ()))
 
     def _knows(self, headers: Headers) -> bool:
@@ -120,12 +133,7 @@ class Gate:
         scheme, _, value = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._is_right(value.strip()):
             return True
-        cookies = SimpleCookie()
-        try:
-            cookies.load(headers.get("cookie", ""))
-        except CookieError:
-            return False
-        return self.cookie in cookies and self._is_right(cookies[self.cookie].value)
+        return any(self._is_right(value) for value in _cookies(headers, self.cookie))
 
     def _is_right(self, token: str) -> bool:
         if self._token is None or len(token) > _LONGEST_TOKEN:
@@ -146,6 +154,16 @@ class Gate:
 def cookie_name(token: str | None) -> str:
     """Return the name of the cookie: one for each token, as cookies do not tell the ports of a machine apart."""
     return f"bela-{hashlib.sha256((token or '').encode()).hexdigest()[:8]}"
+
+
+def _cookies(headers: Headers, name: str) -> list[str]:
+    """Return what cookies of a name hold, in time that grows with the header and no faster.
+
+    >>> _cookies(Headers({"cookie": 'a=1; b="2"; a = 3;; =; a'}), "a")
+    ['1', '3']
+    """
+    pairs = (pair.partition("=") for line in headers.getlist("cookie") for pair in line.split(";"))
+    return [value.strip().strip('"') for key, _, value in pairs if value and key.strip() == name]
 
 
 def _is_same_origin(headers: Headers, host: str) -> bool:

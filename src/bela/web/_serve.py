@@ -6,10 +6,8 @@ import os
 import secrets
 import socket
 import sys
-import threading
-import webbrowser
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import uvicorn
@@ -21,9 +19,12 @@ from bela.campaign import StoredCampaign
 from bela.errors import ParameterError
 from bela.web import _routes_answering, _routes_files, _routes_insight
 from bela.web._broadcast import Broadcast
+from bela.web._browser import has_screen, lead_to, show_page
+from bela.web._connections import limited_protocol
 from bela.web._errors import ERRORS, add_error_handlers, describe_errors
 from bela.web._security import Gate
 from bela.web._service import LabelService
+from bela.web._turns import Turns
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """The names by which a machine knows itself."""
@@ -31,6 +32,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _FOLDER = Path(__file__).parent / "static"
 _ROUTERS = (_routes_answering.router, _routes_insight.router, _routes_files.router)
 DEFAULT_PORT = 8765
+_PATIENCE = 2  # seconds for requests that are being answered when the server is told to end
 _TRIED = 20  # ports after the usual one
 _SWITCH = 0.0005  # seconds after which a fit that computes in Python lets a request go on
 
@@ -46,7 +48,7 @@ def create_app(service: LabelService, *, token: str | None, hosts: Sequence[str]
         title="BELA", version=__version__, openapi_url="/api/openapi.json", lifespan=_lifespan,
         docs_url=None, redoc_url=None,  # the usual pages load scripts from elsewhere
     )  # fmt: skip
-    app.state.service, app.state.broadcast = service, Broadcast(service)
+    app.state.service, app.state.broadcast, app.state.turns = service, Broadcast(service), Turns()
     for router in _ROUTERS:
         app.include_router(router, prefix="/api", responses=ERRORS)
     app.get("/", include_in_schema=False)(lambda: FileResponse(_FOLDER / "index.html"))
@@ -82,6 +84,15 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._broadcast.end_lines()
         await super().shutdown(sockets)
+
+
+def make_server(app: FastAPI, started: Callable[[], object] = lambda: None) -> uvicorn.Server:
+    """Return a server for an application, with all its limits; `started` is called when it can be reached."""
+    config = uvicorn.Config(
+        app, http=limited_protocol(), log_level="error", access_log=False, server_header=False,
+        timeout_graceful_shutdown=_PATIENCE, lifespan="on",
+    )  # fmt: skip
+    return _Server(config, app.state.broadcast, started)
 
 
 def serve(
@@ -125,19 +136,18 @@ def serve(
     def started() -> None:
         say(f"The labelling page is at {address}")
         say("Every answer is kept at once. Ctrl-C stops the server.")
-        if open_browser and _has_screen():
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        if opened is not None:
+            show_page(opened)
 
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5, lifespan="on"
-    )
     switch = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH)
-    try:
-        _Server(config, app.state.broadcast, started).run(sockets=[listener])
-    finally:
-        sys.setswitchinterval(switch)
-        listener.close()
+    with ExitStack() as ending:
+        ending.callback(listener.close)
+        ending.callback(sys.setswitchinterval, switch)
+        sys.setswitchinterval(_SWITCH)
+        opened = None
+        if open_browser and has_screen():
+            opened = address if token is None else ending.enter_context(lead_to(stored.path, address))
+        make_server(app, started).run(sockets=[listener])
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
@@ -165,8 +175,3 @@ def _names(host: str) -> list[str]:
     if host not in ("0.0.0.0", "::"):  # noqa: S104
         return [host]
     return ["*", socket.gethostname(), socket.getfqdn()]
-
-
-def _has_screen() -> bool:
-    """Whether a browser would have somewhere to open; on a terminal alone it would take the terminal."""
-    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -30,6 +30,42 @@ COUNTS = ExportFormat(
 )
 
 
+class LengthsDoor:
+    """A door whose models see nothing of a text but its length."""
+
+    kinds, is_safe = ("text",), True
+
+    def found(self, kind: str) -> Sequence[str]:
+        """Nobody gets these models without asking."""
+        return ()
+
+    def digest(self, model: str, kind: str, tell: Callable[[str], object]) -> str:
+        """Each model is what its name says."""
+        if model not in ("plain", "square"):
+            raise ParameterError(f"there is no model {model!r}: choose plain or square")
+        return f"lengths {model}"
+
+    def load(self, model: str, kind: str) -> LengthModel:
+        """Return the model."""
+        return LengthModel(2 if model == "square" else 1)
+
+
+class LengthModel:
+    """The length of a text, to some power."""
+
+    batch = 16
+
+    def __init__(self, power: int) -> None:
+        self.power = power
+
+    def __call__(self, items: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return two numbers for each text."""
+        return np.array([[len(text) ** self.power, 1.0] for text in items])
+
+
+LENGTHS = LengthsDoor()
+
+
 class LongerOracle:
     """Answers whether the text of a row is longer than so many characters."""
 

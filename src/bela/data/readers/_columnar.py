@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from bela.data._arrays import columns_of
 from bela.data._arrow import check_names, plain_batch
+from bela.data._files import check_unpacked
 from bela.data._readers import READERS, OpenFile, Reader
 from bela.data._store import ARROW, MappedFile, reading
 from bela.errors import DataError
@@ -61,6 +62,7 @@ def read_npz(path: Path) -> dict[str, AnyArray]:
     arrays: dict[str, AnyArray] = {}
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+            check_unpacked(sum(member.file_size for member in archive.infolist()), path, path.stat().st_size)
             for member in archive.infolist():
                 array = _map_member(path, file, member)
                 if array is None:
@@ -68,6 +70,8 @@ def read_npz(path: Path) -> dict[str, AnyArray]:
                         array = np.asarray(np.lib.format.read_array(content, allow_pickle=False))
                 if array.ndim:
                     arrays[member.filename.removesuffix(".npy")] = array
+    except DataError:
+        raise
     except Exception as error:
         raise DataError(f"{path} cannot be read as arrays, it may be cut short: {_say(error)}") from None
     if not arrays:

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import re
 import sys
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,6 +19,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from bela.data._arrow import UNNAMED, check_names, to_batch
+from bela.data._files import check_unpacked
 from bela.data._readers import READERS, OpenFile, Reader
 from bela.errors import DataError
 
@@ -177,6 +179,8 @@ def read_workbook(file: OpenFile) -> Iterator[pa.RecordBatch]:
     if importlib.util.find_spec("openpyxl") is None:
         raise DataError(f"{file.path} is an Excel workbook, which takes another package: pip install 'bela[excel]'")
     openpyxl = importlib.import_module("openpyxl")
+    with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(file.path) as archive:  # said below if it is none
+        check_unpacked(sum(member.file_size for member in archive.infolist()), file.path, file.file.size)
     try:
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
     except Exception as error:  # a damaged archive raises whatever comes to hand

@@ -3,8 +3,8 @@
 CSV: UTF-8. Texts are in quotes and numbers are not; a missing value is nothing at all, an empty text is `""`. Values
 made of others are JSON, bytes are in base 64. Of an array there is nothing but `row` and our columns. Labels such as
 "nan" or "None" are read by pandas with ``keep_default_na=False``, and floats to the last bit with
-``float_precision="round_trip"``. Texts are not altered: one that begins with `=` is a formula to a spreadsheet, so
-import columns from strangers as text.
+``float_precision="round_trip"``. Texts are not altered, and it is said how many a spreadsheet would take for formulas;
+where `excel_safe` is wanted, a `'` stands before each of these, as spreadsheets themselves have it.
 
 JSON: NaN becomes null, times ISO 8601, bytes base 64; infinite numbers are refused, as JSON has none.
 """
@@ -26,6 +26,7 @@ from bela._plain import to_plain
 from bela.data._arrow import plain_batch
 from bela.errors import DataError
 from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, free_name
+from bela.exports._spreadsheets import Formulas
 from bela.records import Json
 
 # Texts stay readable, and what is no number in JSON is an error rather than a file that some programs refuse.
@@ -37,11 +38,13 @@ def write_csv(rows: LabelledRows, path: Path, *, delimiter: str) -> None:
     # Arrow quotes every text and no number: an empty text is "" and a missing one nothing, the label "1" has quotes
     # and the label 1 has none.
     options = pyarrow.csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
-    blocks = (_as_text(rows, plain_batch(batch), start) for start, batch in rows.labelled())
+    found = Formulas(rows.excel_safe)
+    blocks = (found.escape(_as_text(rows, plain_batch(batch), start)) for start, batch in rows.labelled())
     first = next(blocks)
     with path.open("xb") as file, pyarrow.csv.CSVWriter(file, first.schema, write_options=options) as writer:
         for block in chain([first], blocks):
             writer.write_batch(block)
+    rows.notes += found.notes
 
 
 def write_jsonl(rows: LabelledRows, path: Path) -> None:
@@ -151,11 +154,11 @@ def _plain_column(values: Iterable[object], name: str, start: int) -> list[Json]
 
 EXPORTS.add("csv", ExportFormat(
     title="CSV", description="Opens in any spreadsheet", write=partial(write_csv, delimiter=","), endings=(".csv",),
-    is_table=True,
+    is_table=True, for_spreadsheets=True,
 ))  # fmt: skip
 EXPORTS.add("tsv", ExportFormat(
     title="TSV", description="The same, with tabs between the values", write=partial(write_csv, delimiter="\t"),
-    endings=(".tsv", ".tab"), is_table=True,
+    endings=(".tsv", ".tab"), is_table=True, for_spreadsheets=True,
 ))  # fmt: skip
 EXPORTS.add("jsonl", ExportFormat(
     title="JSON lines", description="One row a line", write=write_jsonl, endings=(".jsonl", ".ndjson"), is_table=True,

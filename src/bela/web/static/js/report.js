@@ -96,9 +96,9 @@ function exportButton({ name, title, description }, sure, made) {
         made.textContent = `Writing ${title}…`;
         try {
           await session.outbox.settle();
-          const { name: file, url } = await post("/api/exports", { format: name, sure }, { timeout: 600000 });
+          const { name: file, url, notes } = await post("/api/exports", { format: name, sure }, { timeout: 600000 });
           const link = h("a", { href: url, download: file }, file);
-          fill(made, icon("check"), "Written: ", link);
+          fill(made, icon("check"), "Written: ", link, notes.map((note) => `. Note: ${note}`).join(""));
           link.click();
         } catch (error) {
           made.textContent = "";

@@ -35,7 +35,8 @@ def test_nothing_without_the_token(stranger: Any, path: str) -> None:
 
 def test_the_token_becomes_a_cookie(stranger: Any) -> None:
     """It leaves the address at once, no script can read it, and no other site can send it."""
-    response = stranger.get(f"/?token={stranger.token}", follow_redirects=False)
+    address, by_hand = f"/?token={stranger.token}", {"Sec-Fetch-Site": "none"}
+    response = stranger.get(address, follow_redirects=False, headers=by_hand)
     assert response.status_code == 303
     assert response.headers["location"] == "/"
     cookie = response.headers["set-cookie"].lower()
