@@ -1,12 +1,13 @@
 """BELA as a scikit-learn estimator."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bela.campaign import Campaign
+from bela.campaign import Campaign, predict_new
 from bela.errors import DataError
 from bela.features import Embed
 from bela.labels import is_missing
@@ -24,6 +25,8 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         the labels that are there.
     target, budget, confidence, method, splitter, embed, random_state
         As for `bela.Campaign`; the random state is its seed.
+    predictions
+        Labels that others have given to the rows of X, by name, as for `bela.Campaign`.
 
     Attributes
     ----------
@@ -50,10 +53,11 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self, *, oracle: object = None, target: float | None = None, budget: int | None = None,
         confidence: float = 0.95, method: str = DEFAULT_METHOD, splitter: object = "auto", embed: Embed = "auto",
-        random_state: int = 0,
+        random_state: int = 0, predictions: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
         self.oracle, self.target, self.budget, self.confidence = oracle, target, budget, confidence
         self.method, self.splitter, self.embed, self.random_state = method, splitter, embed, random_state
+        self.predictions = predictions
 
     def fit(self, X: object, y: object = None) -> "BelaLabeler":
         """Label every row of X: features, or whatever else `bela.Campaign` takes.
@@ -65,14 +69,23 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         campaign = Campaign(
             X, method=self.method, target=self.target, budget=self.budget, confidence=self.confidence,
             labels=None if y is None else _known_labels(y), splitter=self.splitter, embed=self.embed,
-            seed=int(self.random_state or 0),
+            seed=int(self.random_state or 0), predictions=self.predictions,
         )  # fmt: skip
         result = campaign.run((lambda rows: [None] * len(rows)) if self.oracle is None else self.oracle)
         self.classes_, self.transduction_ = np.array(sorted(result.classes)), result.labels
         self.label_distributions_ = _distributions(result, np.searchsorted(self.classes_, result.labels))
         self.certificate_, self.n_asked_ = result.certificate, result.n_asked
         self.termination_condition_ = str(result.stop_reason)
+        self._rows, self._known = X, {int(row): result.labels[row].item() for row in np.flatnonzero(result.known)}
         return self
+
+    def predict(self, X: object, predictions: Mapping[str, object] | None = None) -> AnyArray:
+        """Label rows that `fit` has not seen, which the certificate says nothing of."""
+        check_is_fitted(self)
+        if _is_numeric(X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        known = Campaign(self._rows, labels=self._known, predictions=self.predictions, seed=int(self.random_state or 0))
+        return predict_new(known, X, predictions).labels
 
     def fit_predict(self, X: object, y: object = None) -> AnyArray:
         """Label every row of X and return the labels."""

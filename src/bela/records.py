@@ -318,6 +318,20 @@ class Point:
     leaves: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLabels:
+    """Labels of rows that were not in a campaign, how likely each is right, and all classes: no certificate."""
+
+    labels: AnyArray
+    probability: FloatArray
+    classes: tuple[Label, ...]
+
+    @property
+    def note(self) -> str:
+        """What is to be said with them."""
+        return "These rows were not in the campaign: its certificate says nothing of their labels."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Result:
     """A labelled dataset with its certificate.
@@ -340,6 +354,7 @@ class Result:
     seed: int
     unreadable: tuple[int, ...] = ()  # rows that were set aside: their labels are guesses, and count as wrong
     parts: Parts | None = field(default=None, compare=False)
+    predictor: Callable[..., NewLabels] | None = field(default=None, compare=False)
     only_sure: float | None = None  # the share of right labels to which labels were kept; the others are None
 
     def __repr__(self) -> str:
@@ -348,6 +363,15 @@ class Result:
             f"<Result: {len(self.labels):,} rows, {len(self.classes)} classes, {self.n_asked:,} answers. "
             f"{self.certificate.claim}>"
         )
+
+    def predict(self, data: object, predictions: Mapping[str, object] | None = None) -> NewLabels:
+        """Label rows that were not in the campaign; nothing is certified of them.
+
+        They are like those that were: the same columns, and the same `predictions` if there were any.
+        """
+        if self.predictor is None:
+            raise ParameterError("this result has no learner: take that of a campaign that is open")
+        return self.predictor(data, predictions)
 
     @property
     def by_class(self) -> tuple[ClassBound, ...]:

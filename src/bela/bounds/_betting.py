@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from bela.bounds._mending import HESITATION, best_power, mending_weights, needs_mending
 from bela.bounds._projection import bet, even_weights, tilt
 from bela.bounds._registry import BOUNDS, Counts, Population
 from bela.errors import ParameterError
@@ -114,7 +115,8 @@ class ErrorBets(Population):
 
     `seen` and `wrong` are evidence from training answers for each bin (see `ErrorCurves`), which shapes the bets and
     need not be true. `aim` is how many errors may stay in the rows that nobody has seen: weights and grid are tuned to
-    show no more. `against` puts one number in place of the grid: the bound falls below it, or stays at all rows.
+    show no more, and to find more errors than that first where the drawn rows are to `mend` the labels. `against` puts
+    one number in place of the grid: the bound falls below it, or stays at all rows.
 
     >>> bets = ErrorBets([1000, 4000, 5000], alpha=0.05)
     >>> for _ in range(60):  # always the least confident bin, as if by chance
@@ -136,10 +138,10 @@ class ErrorBets(Population):
 
     def __init__(
         self, sizes: Counts, *, alpha: float, seen: Counts | None = None, wrong: Counts | None = None,
-        aim: int | None = None, against: int | None = None,
+        aim: int | None = None, against: int | None = None, mend: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(sizes, alpha=alpha)
-        self.aim = aim
+        self.aim, self.mend = aim, mend
         self._bin: IntArray | None = None  # of each cell; None: cells are bins
         self._curves = ErrorCurves(self.left, seen=seen, wrong=wrong)
         self._grid = error_grid(self.population, aim) if against is None else np.array([against], dtype=np.int64)
@@ -167,7 +169,8 @@ class ErrorBets(Population):
     def weights(self) -> FloatArray:
         """Propose draw weights for the rows of each bin, of mean 1 over the rows left.
 
-        Any other positive weights are as valid, if they are fixed before the draw: record what was used.
+        Where so many errors are expected that more must be found than may stay, rows that are likely wrong are drawn
+        most. Any other positive weights are as valid, if they are fixed before the draw: record what was used.
         """
         if self._bin is not None:
             raise ParameterError("weights are proposed for bins: regroup the rows that are left into bins first")
@@ -177,7 +180,17 @@ class ErrorBets(Population):
         target = min(self.errors_upper - self.found, math.inf if self.aim is None else self.aim + 1)
         level = min(max(target, 1) / n_left, 1.0 - 1e-9)
         share = self.left / n_left
+        if self.aim is not None and self.mend:
+            likely: FloatArray = self._curves.guess(np.ones(1))[0]
+            if needs_mending(self.left, likely, self.aim):
+                nats = self._threshold + HESITATION - max(self.nats_won(self.aim + 1 + self.found), 0.0)
+                return mending_weights(self.left, likely, best_power(self.left, likely, self.aim, nats))
         return _EVEN + (1.0 - _EVEN) * even_weights(share, self._guess(np.array([level]), share)[0], level)
+
+    def nats_won(self, n_errors: int) -> float:
+        """Return what was won against "there are at least so many errors", in nats; infinite beyond the grid."""
+        place = int(np.searchsorted(self._grid, n_errors))
+        return float(self._log_m[place]) if place < len(self._grid) else math.inf
 
     def regroup(self, left: Counts, bins: Counts | None = None) -> None:
         """Cut the rows that are left into other cells; `bins` says in which bin each lies, None that cells are bins."""

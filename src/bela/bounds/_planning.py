@@ -5,12 +5,11 @@ import math
 import numpy as np
 
 from bela.bounds._betting import ErrorBets
+from bela.bounds._mending import HESITATION
 from bela.bounds._projection import tilt
 from bela.bounds._registry import ROUNDING, Counts, check_inside
 from bela.errors import ParameterError
 from bela.records import FloatArray
-
-_HESITATION = 1.0  # nats that bets lose while they learn where the errors are
 
 
 class AlphaBudget:
@@ -79,7 +78,7 @@ def draws_needed(
 ) -> FloatArray:
     """Expected draws until each case of `growth` is ruled out, having won so many nats; infinite if never."""
     rate = growth(share, guess, level)
-    nats = np.maximum(np.log(1.0 / np.asarray(alpha)) + _HESITATION - np.asarray(won), 0.0)
+    nats = np.maximum(np.log(1.0 / np.asarray(alpha)) + HESITATION - np.asarray(won), 0.0)
     return np.where(rate > 0, nats / np.maximum(rate, 1e-300), math.inf)
 
 
@@ -88,7 +87,7 @@ def level_reached(share: FloatArray, guess: FloatArray, n_draws: float, alpha: f
     mean = float(guess @ share)
     levels = mean + (1.0 - mean) * np.linspace(0.0, 1.0, 101)[1:-1] ** 2
     rate = growth(share, np.broadcast_to(guess, (len(levels), len(guess))), levels)
-    ruled_out = n_draws * rate >= math.log(1.0 / alpha) + _HESITATION
+    ruled_out = n_draws * rate >= math.log(1.0 / alpha) + HESITATION
     return float(levels[ruled_out.argmax()]) if ruled_out.any() else 1.0
 
 
@@ -101,9 +100,3 @@ def likely_shares(bets: ErrorBets, quantiles: FloatArray) -> FloatArray:
     overall = float(weight @ curves.levels) / float(weight.sum())
     levels = curves.levels[np.minimum(np.searchsorted(below, quantiles), len(curves.levels) - 1)]
     return np.clip(mean * (levels / overall)[:, None], 1e-5, 0.98)
-
-
-def nats_won(bets: ErrorBets, n_errors: int) -> float:
-    """Return what the bets have won against "there are at least so many errors", in nats."""
-    place = int(np.searchsorted(bets._grid, n_errors))
-    return float(bets._log_m[place]) if place < len(bets._grid) else math.inf

@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-
 from bela.campaign._campaign import Campaign
 from bela.campaign._run import run_campaign
-from bela.data import ArraySource, open_table
+from bela.data import open_table
 from bela.errors import DataError, ParameterError
-from bela.features import FeaturePlan, PreparedData
+from bela.features import without_features
 from bela.methods.audit import find_mistakes
 from bela.oracles import make_oracle
-from bela.protocols import Table
 from bela.records import AnyArray, Certificate, Label
 from bela.shares import percent_text, share_text
 
@@ -109,12 +106,6 @@ def audit_result(campaign: Campaign) -> AuditResult:
         ),
         n_rows=campaign.n_rows, n_asked=campaign.n_asked + late, n_skipped=book.n_skipped - late, seed=campaign.seed,
     )  # fmt: skip
-
-
-def without_features(table: Table, plan: FeaturePlan | None = None) -> PreparedData:
-    """Return rows that nothing is known about, which will do for a method that only draws."""
-    source = ArraySource(np.zeros((table.n_rows, 1), dtype=np.float32), finite=True)
-    return PreparedData(table=table, source=source, plan=plan or FeaturePlan(columns={}))
 
 
 def begin_audit(labels: Sequence[Label] | AnyArray, scores: object = None, **options: Any) -> Campaign:

@@ -2,21 +2,23 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bela.book import Asked, Began, Book, events
+from bela.campaign import _inputs as inputs
 from bela.campaign._helping import Helping
-from bela.campaign._inputs import check_limits, draw_key, encode_predictions, given_labels, split_predictions
+from bela.campaign._predict import predict_new
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
 from bela.errors import LabelError, ParameterError, QuestionError
-from bela.features import Embed, PreparedData, prepare
+from bela.features import Embed
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
-from bela.protocols import ArrayStore, Journal, Setup, Source
+from bela.protocols import ArrayStore, Journal, Setup
 from bela.storage import MemoryArrays
 
 from bela.records import (  # isort: skip
@@ -43,7 +45,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
         Labels that the data bring with them, free of charge: row to label, or one entry for each row with None or NaN
         where there is none.
     predictions
-        Labels that something has given to all rows before, by name: the labels, or a pair of labels and scores.
+        Labels that something has given to all rows or to some (None) before, by name: the labels, or a pair of labels
+        and scores, the higher the surer. With these, `data` may be None: then nothing else is known of the rows.
     helper : what answers too but is not believed, as for `use_helper`.
     fingerprint, journal, arrays
         A digest of the data, if any; where what happens is written before it takes effect, and arrays of revisions are
@@ -77,18 +80,15 @@ class Campaign(AbstractContextManager["Campaign", None]):
         fingerprint: str | None = None, journal: Journal | None = None, arrays: ArrayStore | None = None,
         background: bool = False, progress: Progress | None = None, witness: Witness | None = None, **options: object,
     ) -> None:  # fmt: skip
-        if int(seed) != seed or seed < 0:
-            raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
-        prepared = data if isinstance(data, PreparedData) else prepare(data, features=features, embed=embed, seed=seed)
-        self.source: Source = prepared.source
-        n_rows = self.source.n_rows
-        check_limits(target, budget, n_rows)
+        inputs.check_seed(seed)
+        prepared = inputs.prepare_rows(data, predictions, features=features, embed=embed, seed=int(seed))
+        self.prepared, self.source, n_rows = prepared, prepared.source, prepared.source.n_rows
+        inputs.check_limits(target, budget, n_rows)
         self.confidence, self.seed, self.method_name = float(confidence), int(seed), method
-        given, said = given_labels(labels, n_rows), split_predictions(predictions, n_rows)
+        given, said = inputs.given_labels(labels, n_rows), inputs.split_predictions(predictions, n_rows)
         self.book = Book(n_rows, classes=classes, given=given, set_aside=prepared.unreadable)
-        codes = self.book.codes
-        self.predictions = encode_predictions(said, codes)
-        key = draw_key(self.source, self.seed, given, said, fingerprint)
+        codes, self.predictions = self.book.codes, inputs.encode_predictions(said, self.book.codes)
+        key = inputs.draw_key(self.source, self.seed, given, said, fingerprint)
         arrays = MemoryArrays() if arrays is None else arrays
         setup = Setup(
             source=self.source, confidence=self.confidence, seed=self.seed, key=int(key, 16), arrays=arrays,
@@ -288,7 +288,7 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     def set_target(self, *, target: float | None, budget: int | None) -> None:
         """Change when to stop."""
-        check_limits(target, budget, self.book.n_rows)
+        inputs.check_limits(target, budget, self.book.n_rows)
         target, budget = None if target is None else float(target), None if budget is None else int(budget)
         if (target, budget) != (self.book.target, self.book.budget):
             self._recorder.make(events.TargetSet, target=target, budget=budget)
@@ -385,8 +385,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     def result(self) -> Result:
         """Label every row as the method does, with what people said in its place."""
-        reason = self.stop_reason or StopReason.STOPPED
-        return make_result(self.book, self.assessment, reason, method=self.method_name, seed=self.seed)
+        reason, new = self.stop_reason or StopReason.STOPPED, partial(predict_new, self)
+        return make_result(self.book, self.assessment, reason, method=self.method_name, seed=self.seed, predictor=new)
 
     def run(self, oracle: object, *, progress: "Callable[[Campaign], object] | None" = None) -> Result:
         """Ask and tell until there is a reason to stop; `progress` is called after each answer."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field, StrictInt, TypeAdapter
 
 from bela.book import Book, ClassMerged, ClassRenamed, events, read_event
-from bela.campaign._settings import SETTINGS, Settings, write_durably, write_settings
+from bela.campaign._settings import SETTINGS, Settings, columns_apart, write_durably, write_settings
 from bela.data import given_labels, row_ids
 from bela.errors import DataError, JournalError
 from bela.features import FeaturePlan, plan_features
@@ -82,7 +82,8 @@ def carry_over(
     path: Path, settings: Settings, records: Table, progress: Callable[[str, float], object] | None
 ) -> Settings:
     """Begin anew on changed data, with the answers to rows that are the same as before."""
-    for column in (settings.id_column, settings.label_column, settings.prediction, settings.score):
+    predicted = (name for names in settings.predictions for name in names)
+    for column in (settings.id_column, settings.label_column, settings.prediction, settings.score, *predicted):
         if column is not None and column not in records.columns:
             raise DataError(f"{settings.data} has no column {column!r} any more: put the old data back")
     if settings.id_column is not None:
@@ -176,9 +177,11 @@ def _place(answers: list[_Kept], now: Digests) -> list[_Kept]:
 def _plan(settings: Settings, records: Table) -> dict[str, Json]:
     """Plan the features of changed data, with columns as they were taken before."""
     before = FeaturePlan.from_dict(settings.features)
-    exclude = {name for name in (settings.label_column, *settings.hidden) if name in records.columns}
+    exclude = {name for name in columns_apart(settings) if name in records.columns}
     kinds = {name: kind for name, kind in before.columns.items() if name in records.columns}
-    now = plan_features(records, exclude=exclude, kinds=kinds, features=before.features, embed="none")
+    now = plan_features(
+        records, exclude=exclude, kinds=kinds, features=before.features, embed="none", needed=not settings.predictions
+    )
     models = {name: model for name, model in before.embed.items() if now.columns.get(name) == before.columns[name]}
     return replace(now, embed=models).to_dict()  # rows that are the same keep their vectors
 

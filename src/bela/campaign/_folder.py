@@ -16,16 +16,15 @@ from pathlib import Path
 import numpy as np
 
 from bela.book import n_said
-from bela.campaign._audit import without_features
 from bela.campaign._campaign import Campaign
 from bela.campaign._carry_over import brought_labels, carry_over, read_carried, save_digests
-from bela.campaign._inputs import read_prediction
-from bela.campaign._settings import SETTINGS, Settings, make_settings, read_settings, write_settings
+from bela.campaign._inputs import read_prediction, read_predictions, split_names
+from bela.campaign._settings import SETTINGS, Settings, columns_apart, make_settings, read_settings, write_settings
 from bela.campaign._trust import check_allowed
 from bela.campaign._verify import Verification, Verifier
 from bela.data import DATASETS, load_dataset, open_table, row_ids
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
-from bela.features import Embed, FeaturePlan, PreparedData, plan_features, prepare
+from bela.features import Embed, FeaturePlan, PreparedData, plan_features, prepare, without_features
 from bela.labels import label_like
 from bela.oracles import MODEL_FILE, model_name, read_model
 from bela.protocols import Table
@@ -67,9 +66,8 @@ class StoredCampaign(AbstractContextManager["StoredCampaign", None]):
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """The columns that an oracle must not see: labels, and what else was hidden."""
-        label = self.settings.label_column
-        return (*self.settings.hidden, *(() if label is None else (label,)))
+        """The columns that an oracle must not see: labels, predictions, and what else was hidden."""
+        return tuple(columns_apart(self.settings))
 
     @property
     def language_model(self) -> tuple[str, int] | None:
@@ -105,6 +103,7 @@ def create_campaign(
     data: str | Path, path: Path, *, kinds: Mapping[str, str] | None = None, features: str | None = None,
     embed: Embed = None, progress: Progress | None = None, tell: Callable[[str], object] | None = None,
     fetching: Callable[[str], object] | None = None, background: bool = False, classes: Iterable[Label] | None = None,
+    predicted: Iterable[str] = (),
     **settings: object,
 ) -> StoredCampaign:  # fmt: skip
     """Begin a campaign in a new folder, about a file, a folder of images, or a dataset that has a name.
@@ -112,8 +111,8 @@ def create_campaign(
     `kinds` are those of columns that are not as they look, `features` is a `module:function` that computes features,
     `embed` says which models read texts and images. `progress` is called with what is being done and the share of it
     that is done, `tell` with each line that says how the columns are taken, `fetching` before a model is fetched.
-    `background` and `classes` are as for `Campaign`, and `settings` those of `Settings`, such as method, target,
-    budget, seed, id_column, label_column, hidden.
+    `background` and `classes` are as for `Campaign`, `predicted` names columns that others have predicted, as COLUMN or
+    COLUMN:SCORE, and `settings` are those of `Settings`, such as method, target, budget, seed, id_column, label_column.
     """
     if path.exists():
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
@@ -129,8 +128,11 @@ def create_campaign(
         for column in (chosen.id_column, chosen.label_column, chosen.prediction, chosen.score, *chosen.hidden):
             if column is not None and column not in records.columns:
                 raise ParameterError(f"there is no column {column!r}: there are {', '.join(records.columns)}")
-        exclude = {name for name in (chosen.label_column, *chosen.hidden) if name is not None}
-        plan = plan_features(records, exclude=exclude, kinds=kinds, features=features, embed=embed, fetching=fetching)
+        chosen = chosen.model_copy(update={"predictions": split_names(records, predicted)})
+        plan = plan_features(
+            records, exclude=columns_apart(chosen), kinds=kinds, features=features, embed=embed, fetching=fetching,
+            needed=not chosen.predictions,
+        )  # fmt: skip
         if tell is not None:
             for line in (*plan.describe(), *plan.notices):
                 tell(line)
@@ -231,13 +233,14 @@ def open_campaign(
 def _prepare(
     settings: Settings, records: Table, progress: Progress | None, *, cache: Path | None, vectors: Path, allowed: bool
 ) -> tuple[PreparedData, dict[str, object]]:
-    """Return what the method sees of the rows, and the labels under audit, which are compared instead of rows."""
+    """Return what the method sees of the rows, and predictions or labels under audit, which stand for features."""
     plan, label = FeaturePlan.from_dict(settings.features), settings.prediction
     if label is None:
         prepared = prepare(
-            records, plan=plan, cache=cache, vectors=vectors, seed=settings.seed, progress=progress, allowed=allowed
-        )
-        return prepared, {}
+            records, plan=plan, cache=cache, vectors=vectors, seed=settings.seed, progress=progress, allowed=allowed,
+            needed=not settings.predictions,
+        )  # fmt: skip
+        return prepared, dict(read_predictions(records, settings.predictions))
     return without_features(records, plan), {label: read_prediction(records, label, settings.score)}
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from bela.data import column_labels, open_table
 from bela.errors import DataError, LabelError, ParameterError, QuestionError
-from bela.labels import LabelCodes, is_missing, label_to_text
+from bela.features import Embed, PreparedData, prepare, without_features
+from bela.labels import LabelCodes, is_missing, label_from_text, label_to_text
 from bela.protocols import Source, Table
 from bela.records import UNKNOWN, FloatArray, Label, Prediction
 
@@ -21,6 +23,12 @@ Predicted: TypeAlias = dict[str, tuple[list[object], FloatArray | None]]
 
 _WHOLE = re.compile(r"^(-?\d+)\.0+$")  # as it comes through a column of floats
 _SAMPLE = 256  # rows that stand for data that have no fingerprint
+
+
+def check_seed(seed: int) -> None:
+    """Raise an error if a seed is none."""
+    if int(seed) != seed or seed < 0:
+        raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
 
 
 def check_limits(target: float | None, budget: int | None, n_rows: int) -> None:
@@ -53,6 +61,41 @@ def read_prediction(table: Table, column: str, score: str | None) -> tuple[list[
     return list(labels.values()), None if score is None else _numbers(table, score)
 
 
+def split_names(table: Table, said: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the columns of predictions that are named as COLUMN or COLUMN:SCORE; a column may have : in its name."""
+    found: list[tuple[str, ...]] = []
+    for name in said:
+        column, mark, score = name.rpartition(":")
+        names = (column, score) if mark and name not in table.columns else (name,)
+        for one in names:
+            if one not in table.columns:
+                raise ParameterError(f"there is no column {one!r}: there are {', '.join(table.columns)}")
+        if names[0] in (others[0] for others in found):
+            raise ParameterError(f"the prediction {names[0]!r} is named twice: once will do")
+        found.append(names)
+    return tuple(found)
+
+
+def read_predictions(table: Table, names: Iterable[Sequence[str]]) -> dict[str, tuple[list[Label | None], Any]]:
+    """Return the labels of predictions, None where there is none, and scores where a second column has them."""
+    found = {}
+    for column, *score in names:
+        labels = column_labels(table, column)
+        numbers = [_number(value) for value in table.column(score[0]).to_pylist()] if score else None
+        if numbers is not None and all(map(math.isnan, numbers)):
+            raise DataError(f"column {score[0]!r} has no numbers, which scores are")
+        found[column] = [labels.get(row) for row in range(table.n_rows)], numbers
+    return found
+
+
+def _number(value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
 def column_texts(table: Table, column: str) -> dict[int, str]:
     """Return the labels that a column has as text, by row."""
     texts = {}
@@ -75,13 +118,28 @@ def _numbers(table: Table, column: str) -> list[float]:
     return numbers
 
 
+def prepare_rows(
+    data: object, predictions: Mapping[str, Any] | None, *, features: str, embed: Embed, seed: int
+) -> PreparedData:
+    """Return data that are ready for a method; None for data of which nothing is known but what was predicted."""
+    if data is None and predictions:
+        labels, _ = _labels_and_scores(next(iter(predictions.values())))
+        return without_features(open_table({"row": list(range(len(labels)))}))
+    return data if isinstance(data, PreparedData) else prepare(data, features=features, embed=embed, seed=seed)
+
+
+def _labels_and_scores(prediction: Any) -> tuple[Any, Any]:
+    """Tell labels from a pair of labels and scores."""
+    if isinstance(prediction, tuple) and len(prediction) == 2 and not isinstance(prediction[0], (str, int, bool)):
+        return prediction
+    return prediction, None
+
+
 def split_predictions(predictions: Mapping[str, Any] | None, n_rows: int) -> Predicted:
     """Return labels and perhaps scores of each prediction, which is labels, or a pair of labels and scores."""
     found: Predicted = {}
     for name, prediction in (predictions or {}).items():
-        labels, scores = prediction, None
-        if isinstance(prediction, tuple) and len(prediction) == 2 and not isinstance(prediction[0], (str, int, bool)):
-            labels, scores = prediction
+        labels, scores = _labels_and_scores(prediction)
         if len(labels) != n_rows:
             raise DataError(f"the prediction {name!r} must have one label for each of the {n_rows} rows")
         values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
@@ -96,18 +154,36 @@ def _scores(scores: object, n_rows: int) -> FloatArray:
         raise DataError("scores must be numbers, one a row") from None
     if values.shape != (n_rows,):
         raise DataError(f"scores must be one for each of the {n_rows} rows, not an array of shape {values.shape}")
-    if np.isnan(values).any():
-        raise DataError(f"{int(np.isnan(values).sum())} row(s) have no score: fill them, or leave the scores out")
-    return values
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def encode_predictions(predictions: Predicted, codes: LabelCodes) -> dict[str, Prediction]:
-    """Return predictions as class codes; a label that is missing is UNKNOWN."""
+    """Return predictions as class codes; a label that is missing, or outside of declared classes, is UNKNOWN."""
     found = {}
     for name, (labels, scores) in predictions.items():
-        encoded = [UNKNOWN if is_missing(label) else codes.add(codes.normal(label)) for label in labels]
+        there = [None if is_missing(label) else label_to_text(label) for label in labels]
+        code_of = {text: _code(label, codes) for text, label in zip(there, labels, strict=True) if text is not None}
+        encoded = [UNKNOWN if text is None else code_of[text] for text in there]
         found[name] = Prediction(codes=np.array(encoded, dtype=np.int32), scores=scores)
     return found
+
+
+def _code(label: object, codes: LabelCodes) -> int:
+    """Return the class of a predicted label; 3 and "3" are the same, whoever wrote them."""
+    code = codes.get(label)
+    if code is None and codes.closed:
+        like = label_to_text(label)
+        code = next((codes.find(known) for known in codes.names if label_to_text(known) == like), None)
+        return UNKNOWN if code is None else code
+    return codes.add(codes.normal(label if not codes.names else _alike(label, codes))) if code is None else code
+
+
+def _alike(label: object, codes: LabelCodes) -> object:
+    """Return a label of the type that others have, if it can be one."""
+    first = codes.names[0]
+    if type(label) is type(first):
+        return label
+    return label_from_text(label_to_text(label), [first])
 
 
 def draw_key(

@@ -1,13 +1,18 @@
 """The labels of all rows as things stand, with what is known of them."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bela.book import Book
 from bela.errors import LabelError
-from bela.records import UNKNOWN, AnyArray, Assessment, Result, StopReason
+from bela.records import UNKNOWN, AnyArray, Assessment, NewLabels, Result, StopReason
 
 
-def make_result(book: Book, assessment: Assessment, stop_reason: StopReason, *, method: str, seed: int) -> Result:
+def make_result(
+    book: Book, assessment: Assessment, stop_reason: StopReason, *, method: str, seed: int,
+    predictor: Callable[..., NewLabels] | None = None,
+) -> Result:  # fmt: skip
     """Label every row as the method does, with what people said in its place."""
     labelling = assessment.labelling
     codes, known = labelling.codes, book.known != UNKNOWN
@@ -25,7 +30,7 @@ def make_result(book: Book, assessment: Assessment, stop_reason: StopReason, *, 
         leaf_lower=share_known if labelling.leaf_lower is None else labelling.leaf_lower,
         classes=book.codes.names, n_asked=book.n_asked, stop_reason=stop_reason,
         certificate=assessment.certificate, method=method, seed=seed, unreadable=tuple(book.set_aside),
-        parts=assessment.parts,
+        parts=assessment.parts, predictor=predictor,
     )  # fmt: skip
 
 

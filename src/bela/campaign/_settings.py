@@ -26,6 +26,7 @@ def _plain_name(name: str) -> str:
     return name
 
 
+Names = Annotated[tuple[str, ...], Field(strict=False, min_length=1, max_length=2)]
 FileName = Annotated[str, AfterValidator(_plain_name)]
 
 
@@ -49,10 +50,18 @@ class Settings(BaseModel):
     classes: Annotated[tuple[events.LabelValue, ...], Field(strict=False)] | None = None
     prediction: str | None = None  # the column with the labels under audit
     score: str | None = None  # the column that says how sure whoever made them was
+    predictions: Annotated[tuple[Names, ...], Field(strict=False)] = ()  # columns of labels by others, and of scores
     journal: FileName = "journal.sqlite"
     rows: FileName = "rows.npy"  # a digest of each row, to tell which have changed
     carried: FileName | None = None  # answers from before the data changed, if they have
     features: dict[str, JsonValue] = Field(default_factory=dict)  # a `FeaturePlan` as plain values
+
+
+def columns_apart(settings: Settings) -> list[str]:
+    """Return the columns that are not features, and that whoever answers must not see: labels, and what is hidden."""
+    predicted = (name for names in settings.predictions for name in names)
+    labels = () if settings.label_column is None else (settings.label_column,)
+    return list(dict.fromkeys((*settings.hidden, *labels, *predicted)))
 
 
 def write_durably(path: Path, content: bytes) -> None:

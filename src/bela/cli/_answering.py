@@ -14,7 +14,8 @@ import numpy as np
 import typer
 
 from bela.campaign import Campaign, StoredCampaign, run_campaign
-from bela.cli._options import AnswerOptions, HelperOptions, ModelOptions
+from bela.cli._model_options import HelperOptions, ModelOptions
+from bela.cli._options import AnswerOptions
 from bela.cli._output import Output, watch
 from bela.data import ArrayTable, column_labels, load_dataset, open_table
 from bela.errors import DataError, ParameterError

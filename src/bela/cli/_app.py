@@ -17,6 +17,7 @@ from bela.cli.certify import certify
 from bela.cli.demo import demo
 from bela.cli.export import export
 from bela.cli.label import label
+from bela.cli.predict import predict
 from bela.cli.report import report
 from bela.cli.reproduce import reproduce
 from bela.cli.run import run
@@ -38,7 +39,8 @@ app = typer.Typer(
     add_completion=False,
 )
 for command in (
-    demo, label, serve, run, status, export, report, undo, verify, backup, restore, certify, simulate, reproduce,
+    demo, label, serve, run, status, export, predict, report, undo, verify, backup, restore, certify, simulate,
+    reproduce,
 ):  # fmt: skip
     app.command()(command)
 

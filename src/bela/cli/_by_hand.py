@@ -8,15 +8,8 @@ from bela.campaign import StoredCampaign
 from bela.cli._answering import choose_helper, helping, show_prompt
 from bela.cli._auditing import AuditLabeller, audit_in_terminal
 from bela.cli._campaigns import folder_of, open_or_create
-from bela.cli._options import (
-    CampaignOptions,
-    FolderOptions,
-    HelperOptions,
-    ModelOptions,
-    PageOptions,
-    PeopleOptions,
-    TeamOptions,
-)
+from bela.cli._model_options import HelperOptions, ModelOptions
+from bela.cli._options import CampaignOptions, FolderOptions, PageOptions, PeopleOptions, TeamOptions
 from bela.cli._output import Output
 from bela.cli._overview import Overview
 from bela.cli._terminal import TerminalLabeller, label_in_terminal

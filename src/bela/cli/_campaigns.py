@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bela.campaign import SETTINGS, Campaign, Settings, create_campaign, n_carried, open_campaign, read_settings
+from bela.campaign import (
+    SETTINGS,
+    Campaign,
+    Settings,
+    columns_apart,
+    create_campaign,
+    n_carried,
+    open_campaign,
+    read_settings,
+)
 from bela.cli._options import AuditOptions, CampaignOptions, FolderOptions, LabelOptions
 from bela.cli._output import Bars, Output
 from bela.cli._showing import first
@@ -204,6 +213,7 @@ def _create(
             prediction=None if audit is None else audit.label, score=None if audit is None else audit.score,
             hidden=tuple(dict.fromkeys((*options.hidden, *(() if truth is None else (truth,))))),
             progress=bars, tell=columns.append, fetching=bars.say, background=background,
+            predicted=options.predicted or (),
             target=target, budget=options.budget, classes=classes, **taken, **options.chosen(),
         )  # fmt: skip
         on_error.push(stored)
@@ -248,12 +258,15 @@ def _check_unchanged(path: Path, settings: Settings, options: CampaignOptions, t
             check(_NAMES.get(name, f"--{name}"), getattr(options, name), getattr(settings, name))
     if options.features is not None:
         check("--features", named_features(options.features), settings.features.get("features", "auto"))
+    if options.predicted is not None:
+        began = [":".join(names) for names in settings.predictions]
+        check("--prediction", ", ".join(options.predicted), ", ".join(began) or None)
     _check_models(path, FeaturePlan.from_dict(settings.features), options)
     kinds = settings.features.get("columns")
     for column, kind in options.kinds.items():
         there = kinds.get(column) if isinstance(kinds, dict) else None
         check("--kind", f"{column}={kind}", None if there is None else f"{column}={there}")
-    unseen = {*settings.hidden, settings.label_column}
+    unseen = columns_apart(settings)
     for column in options.hidden:
         check("--hide", column, column if column in unseen else None)
     if truth is not None and truth not in settings.hidden:

@@ -15,7 +15,7 @@ import typer
 from bela.data import DATASETS, readers_by_ending
 from bela.errors import ParameterError
 from bela.features import EMBEDDINGS
-from bela.oracles import ORACLES, ModelChoice
+from bela.oracles import ORACLES
 from bela.records import DEFAULT_TARGET
 
 CANNOT_TELL = "cannot tell"
@@ -127,6 +127,11 @@ class CampaignOptions(BasicOptions):
     label_column: str | None = option(
         "A column that has some of the labels already, free of charge.", "--label", metavar="COLUMN"
     )
+    predicted: list[str] | None = option(
+        "A column of labels that a model has given to all rows or to some, and perhaps one that says how sure it was, "
+        "the higher the surer. They are believed as far as the answers bear them out. May be repeated.",
+        "--prediction", metavar="COLUMN[:SCORE]",
+    )  # fmt: skip
     features: str | None = option(
         "What rows are compared by: auto (as the columns suggest), raw (the numbers as they are), a .npy file with a "
         "row of numbers for each, or module:function, which gets a list of records and returns such rows.",
@@ -247,65 +252,6 @@ class AnswerOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HelperOptions:
-    """Whatever answers too and is not believed."""
-
-    helper: str | None = option(
-        "What answers training questions without being believed: llm (a language model), a Python function, or "
-        "NAME=ARGUMENT, as for --oracle. Rows drawn at random never go to it.",
-        metavar="MODULE:FUNCTION",
-    )
-    helper_cmd: str | None = option("The same by a command, as for --oracle-cmd.", metavar="COMMAND")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions:
-    """The language model of `--oracle llm` or `--helper llm`; None where nothing was said."""
-
-    llm_url: str | None = option(
-        "The address of a server that speaks as OpenAI's does, such as https://api.openai.com/v1 or, on this machine, "
-        "http://localhost:11434/v1.",
-        metavar="URL",
-    )
-    llm_model: str | None = option("The name of the language model.", metavar="NAME")
-    llm_guidelines: Path | None = option(
-        "A text that says what the classes mean.", metavar="FILE", shown="guidelines.md of the campaign"
-    )
-    llm_key_env: str | None = option(
-        "The environment variable that has the key; '' for no key.", metavar="NAME", shown="OPENAI_API_KEY"
-    )
-    llm_price: str | None = option("What a million tokens cost, in and out.", metavar="IN,OUT")
-    llm_cap: float | None = option("The most that all calls together may cost.", metavar="AMOUNT")
-    llm_max_tokens: int | None = option(
-        "The most tokens of an answer; some models think before they answer and need more.",
-        metavar="N", shown="200", between=(1, None),
-    )  # fmt: skip
-    llm_parallel: int | None = option("The most calls at once.", metavar="N", shown="8", between=(1, None))
-    show_prompt: bool = option(
-        "Show what would be sent and what that may cost, and send nothing.", "--show-prompt", default=False
-    )
-    allow: list[str] | None = option(
-        "Let a campaign that somebody else has made send rows to the address that it names. Repeatable.", metavar="URL"
-    )
-
-    def choice(self) -> ModelChoice:
-        """Return what was said, with the guidelines read."""
-        return ModelChoice(
-            url=self.llm_url, model=self.llm_model, guidelines=self._guidelines(), key_env=self.llm_key_env,
-            price=self.llm_price, cap=self.llm_cap, max_tokens=self.llm_max_tokens, parallel=self.llm_parallel,
-        )  # fmt: skip
-
-    def _guidelines(self) -> str | None:
-        if self.llm_guidelines is None:
-            return None
-        try:
-            return self.llm_guidelines.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is no UTF-8 text"
-            raise ParameterError(f"--llm-guidelines {self.llm_guidelines} cannot be read: {reason}") from None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
     """The columns of an audit: the labels, the right ones, and how sure whoever made the labels was."""
 
@@ -324,6 +270,11 @@ class AuditOptions:
 class CheckOptions:
     """How labels are checked, and where the mistakes go."""
 
+    mend: bool = option(
+        "Go on asking until the target is reached by putting wrong labels right: the labels are a prediction, of which "
+        "a campaign learns where it errs.",
+        "--mend", default=False,
+    )  # fmt: skip
     on_page: bool = option("Answer on a page in the browser.", "--page", default=False)
     answers: Path | None = option(
         'Answers that are known already, a line each: {"row": 7, "is": "cat"}, null for a label that is wrong. These '

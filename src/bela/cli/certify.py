@@ -1,6 +1,7 @@
 """`bela certify`: how many of the labels in a file are right, whoever made them."""
 
 import csv
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, cast
@@ -11,6 +12,7 @@ import typer
 from bela.campaign import (
     AuditResult,
     Campaign,
+    Mistake,
     Verdict,
     audit_result,
     begin_audit,
@@ -22,6 +24,7 @@ from bela.cli import _options as opts
 from bela.cli._auditing import read_answers
 from bela.cli._by_hand import answer_in_terminal, answer_on_page
 from bela.cli._campaigns import AUDIT, folder_of, is_campaign, open_or_create
+from bela.cli._mending import in_words, is_reached, mend, mistakes_found, to_json
 from bela.cli._output import Output, check_place, watch
 from bela.cli._showing import count, first
 from bela.data import open_table
@@ -50,7 +53,8 @@ def certify(
     Rows are drawn at random and checked, until the target is certified or refuted. Each of the two is false with
     probability 1 - confidence at most, and for a given target only one can be. The bounds hold at all times at once,
     so you may look and stop whenever you like. The answers are kept in DATA's name with .certify.bela, a campaign like
-    any other; with --truth only where --campaign names a folder. Exit status: 0 certified, 1 not certified, 2 bad
+    any other; with --truth only where --campaign names a folder. With --mend labels are put right as well, and doubtful
+    rows are asked on until the target is reached so. Exit status: 0 certified, 1 not certified, 2 bad
     input.
     """
     output, truth = Output(json_file), audited.truth
@@ -59,10 +63,20 @@ def certify(
         raise ParameterError("--answers is for the terminal, where somebody is asked: leave it out")
     known = {} if checking.answers is None else read_answers(checking.answers)
     _check_columns(audited, begun=is_campaign(data))
+    if checking.mend:
+        with mend(data, audited, options, checking=checking, folder=folder, output=output, page=page) as (
+            campaign,
+            table,
+        ):
+            found, reached = mistakes_found(campaign), is_reached(campaign)
+            _write_mistakes(checking.mistakes, table, found, audited.label)
+            outcome = to_json(campaign, found), in_words(campaign, found, Path(data).name)
+        output.finish(*outcome)
+        raise typer.Exit(0 if reached else 1)
     if truth is not None and folder.campaign is None and not is_campaign(data):
         campaign, table = _audit_in_memory(data, audited, truth, options, output)
         result, kept = audit_result(campaign), None
-        _write_mistakes(checking.mistakes, table, result, audited.label)
+        _write_mistakes(checking.mistakes, table, result.mistakes, audited.label)
     else:
         kept = folder_of(data, folder, AUDIT)
         made = opts.CampaignOptions(**asdict(options), method="audit")
@@ -76,7 +90,7 @@ def certify(
                     output.say(f"Going on with {count(stored.campaign.n_asked, 'answer')} from {kept}.")
                 answer_in_terminal(stored, output, known)
             result = audit_result(stored.campaign)
-            _write_mistakes(checking.mistakes, stored.records, result, stored.settings.prediction)
+            _write_mistakes(checking.mistakes, stored.records, result.mistakes, stored.settings.prediction)
     output.finish(_to_json(result), _in_words(result, Path(data).name, kept))
     raise typer.Exit(0 if result.verdict is Verdict.CERTIFIED else 1)
 
@@ -136,7 +150,7 @@ def _to_json(result: AuditResult) -> dict[str, Json]:
     return cast("dict[str, Json]", outcome)
 
 
-def _write_mistakes(path: Path | None, table: Table, result: AuditResult, label: str | None) -> None:
+def _write_mistakes(path: Path | None, table: Table, found: Sequence[Mistake], label: str | None) -> None:
     if path is None:
         return
     first = ["row", "label", "right_label"]
@@ -144,6 +158,6 @@ def _write_mistakes(path: Path | None, table: Table, result: AuditResult, label:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([*first, *(f"{name}_" if name in first else name for name in others)])
-        for mistake in result.mistakes:
+        for mistake in found:
             record = table.record(mistake.row)
             writer.writerow([mistake.row, mistake.label, mistake.answer, *(record.get(name) for name in others)])

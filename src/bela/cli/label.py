@@ -5,17 +5,8 @@ from typing import Annotated
 import typer
 
 from bela.cli._by_hand import label_by_hand
-from bela.cli._options import (
-    FolderOptions,
-    HelperOptions,
-    JsonTo,
-    LabelOptions,
-    ModelOptions,
-    PageOptions,
-    PeopleOptions,
-    Place,
-    with_options,
-)
+from bela.cli._model_options import HelperOptions, ModelOptions
+from bela.cli._options import FolderOptions, JsonTo, LabelOptions, PageOptions, PeopleOptions, Place, with_options
 
 
 @with_options

@@ -4,17 +4,8 @@ import time
 
 from bela.cli._answering import choose_helper, choose_oracle, have_answered, helping, show_prompt
 from bela.cli._campaigns import folder_of, is_about_dataset, open_or_create
-from bela.cli._options import (
-    AnswerOptions,
-    FolderOptions,
-    HelperOptions,
-    JsonTo,
-    LabelOptions,
-    ModelOptions,
-    Place,
-    StopAfter,
-    with_options,
-)
+from bela.cli._model_options import HelperOptions, ModelOptions
+from bela.cli._options import AnswerOptions, FolderOptions, JsonTo, LabelOptions, Place, StopAfter, with_options
 from bela.cli._output import Output
 from bela.cli._overview import Overview
 

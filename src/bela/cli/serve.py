@@ -1,17 +1,8 @@
 """`bela serve`: the labelling page of a campaign, for a team."""
 
 from bela.cli._by_hand import label_by_hand
-from bela.cli._options import (
-    FolderOptions,
-    HelperOptions,
-    JsonTo,
-    LabelOptions,
-    ModelOptions,
-    PeopleOptions,
-    Place,
-    TeamOptions,
-    with_options,
-)
+from bela.cli._model_options import HelperOptions, ModelOptions
+from bela.cli._options import FolderOptions, JsonTo, LabelOptions, PeopleOptions, Place, TeamOptions, with_options
 
 
 @with_options

@@ -10,7 +10,7 @@ from typing import Annotated, cast
 import numpy as np
 import typer
 
-from bela.campaign import Simulation
+from bela.campaign import Simulation, read_predictions, split_names
 from bela.campaign import simulate as run
 from bela.cli._answering import true_labels
 from bela.cli._options import CampaignOptions, DataArgument, JsonTo, StopAfter, with_options
@@ -64,6 +64,7 @@ def simulate(
             prepared, labels,
             stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
             classes=options.class_names, labels=None if column is None else given_labels(table, column),
+            predictions=read_predictions(table, split_names(table, options.predicted or ())),
             splitter=splitter, **options.chosen(),
         )  # fmt: skip
     if chart is not None:
@@ -118,9 +119,10 @@ def _read_labelled(
     if n := table.n_rows - len(known):
         raise DataError(f"{truth or data} has no label for {n} row(s): fill or drop them first")
     columns = [name for name in (truth, options.label_column) if name is not None and name in table.columns]
+    predicted = [name for names in split_names(table, options.predicted or ()) for name in names]
     prepared = prepare(
-        table, exclude=[*columns, *options.hidden], seed=options.seed or 0, progress=bars, fetching=bars.say,
-        **options.taken(),
+        table, exclude=[*columns, *predicted, *options.hidden], seed=options.seed or 0, progress=bars,
+        fetching=bars.say, needed=not predicted, **options.taken(),
     )  # fmt: skip
     read = [*prepared.plan.describe_columns(EMBEDDED), *prepared.plan.notices]
     notices = [*prepared.notices, *read, *(notice for name in columns for notice in label_notices(table, name))]

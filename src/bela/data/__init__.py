@@ -12,10 +12,12 @@ from bela.data._images import image_endings, is_no_image, open_image, upright
 from bela.data._labels import column_labels, given_labels, label_notices, row_ids
 from bela.data._open import is_dataset, open_table
 from bela.data._readers import READERS, OpenFile, Reader, readers_by_ending
+from bela.data._stacked import stack_tables
 from bela.data._table import ArrowTable
 
 __all__ = [
     "DATASETS", "READERS", "ArraySource", "ArrayTable", "ArrowTable", "Dataset", "OpenFile", "Reader", "SourceRows",
     "cache_folder", "column_labels", "given_labels", "image_endings", "index_column", "is_dataset", "is_no_image",
-    "label_notices", "load_dataset", "open_image", "open_table", "readers_by_ending", "row_ids", "upright", "writing",
+    "label_notices", "load_dataset", "open_image", "open_table", "readers_by_ending", "row_ids", "stack_tables",
+    "upright", "writing",
 ]  # fmt: skip

@@ -127,7 +127,7 @@ def _judge_numbers(name: str, numbers: Doubles, rows: Rows, n_rows: int, *, whol
     if not there.any():
         return EMPTY
     if whole and n_rows > 2 and there.all():
-        if len(numbers) > 1 and np.ptp(numbers - rows) == 0:
+        if len(numbers) > 1 and _counts(numbers, n_rows):
             return _ignored("it counts the rows", named_rows=True)
         name = name.strip().lower()
         named = name in NAMES_OF_IDS or name.endswith(("_id", " id", "-id", ".id"))
@@ -139,6 +139,13 @@ def _judge_numbers(name: str, numbers: Doubles, rows: Rows, n_rows: int, *, whol
     elif missing:
         reason = f"{100 * missing:.0f} % missing" if missing >= 0.01 else "less than 1 % missing"
     return _unless_constant(numbers, n_rows, ColumnKind(kind="number", reason=reason))
+
+
+def _counts(numbers: Doubles, n_rows: int) -> bool:
+    """Whether numbers only say which row it is: they rise from row to row, or each up to their number is there once."""
+    if bool(np.all(np.diff(numbers) > 0)):
+        return True
+    return len(numbers) == n_rows == len(np.unique(numbers)) == 1 + np.ptp(numbers)
 
 
 def _judge_texts(name: str, values: pa.Array, rows: Rows, *, n_rows: int, root: Path | None) -> ColumnKind:

@@ -132,12 +132,14 @@ def named_features(features: str | None) -> str:
 def plan_features(
     records: Table, *, exclude: Collection[str] = (), kinds: Mapping[str, str] | None = None,
     features: str | None = None, embed: Embed = None, fetching: Callable[[str], object] | None = None,
+    needed: bool = True,
 ) -> FeaturePlan:  # fmt: skip
     """Choose a kind for each column by looking at a sample of the rows.
 
     Nothing may be learned from columns to `exclude`, such as the labels; `kinds` are those that somebody has chosen, by
     column. `features` are as in a plan, None for "auto"; `embed` says which models read which columns, and `fetching`
-    is called before anything is fetched for that.
+    is called before anything is fetched for that. If features are not `needed`, as others have predicted something, it
+    is all right if no column has any.
     """
     kinds, features = kinds or {}, named_features(features)
     _check_names(records, exclude, kinds)
@@ -145,10 +147,12 @@ def plan_features(
         raise DataError("there are no rows: give at least one")
     _check_ready(records, features)
     names = [name for name in records.columns if name not in exclude]
+    if not names and not needed and features == "auto":
+        return FeaturePlan(columns={})
     if not names:
         raise DataError(f"there is no column besides {', '.join(map(repr, exclude))}: nothing tells the rows apart")
     verdicts = _judge(records, names, kinds)
-    if features == "auto":
+    if features == "auto" and needed:
         _use_something(verdicts, kinds)
     columns = {name: verdict.kind for name, verdict in verdicts.items()}
     for name, kind in columns.items():

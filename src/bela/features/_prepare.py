@@ -22,7 +22,7 @@ from bela.errors import DataError
 from bela.features._fit import fit_parts, function_features, raw_numbers
 from bela.features._plan import FeaturePlan, array_of, open_features, plan_features
 from bela.features._scaling import Floats, Prepared
-from bela.features._source import FeatureSource, FeatureWriter, learner_blocks, read_features
+from bela.features._source import FeatureSource, FeatureWriter, NoFeatures, learner_blocks, read_features
 from bela.features.embedding import Embed, Reading
 from bela.protocols import Source, Table
 from bela.records import Json, Matrix
@@ -63,6 +63,7 @@ def prepare(
     embed: Embed = None, plan: FeaturePlan | None = None, encoding: str | None = None, cache: Path | None = None,
     vectors: Path | None = None, seed: int = 0, progress: Progress | None = None,
     tell: Callable[[str], object] | None = None, fetching: Callable[[str], object] | None = None, allowed: bool = False,
+    needed: bool = True,
 ) -> PreparedData:  # fmt: skip
     """Open data of any kind, choose how each column becomes numbers, and compute the features.
 
@@ -97,6 +98,8 @@ def prepare(
         Called before a model is fetched, with a sentence that says so; where nobody listens, it is logged.
     allowed
         Whether a plan from elsewhere may run the functions and ask the addresses that it names.
+    needed
+        Whether it is an error if no column tells the rows apart; it is not where others have predicted their labels.
 
     Examples
     --------
@@ -114,13 +117,22 @@ def prepare(
     else:
         table = open_table(data, cache=cache, encoding=encoding, progress=progress)
     if plan is None:
-        plan = plan_features(table, exclude=exclude, kinds=kinds, features=features, embed=embed, fetching=fetching)
+        plan = plan_features(
+            table, exclude=exclude, kinds=kinds, features=features, embed=embed, fetching=fetching, needed=needed
+        )
         allowed = True  # whoever calls this has named them
     if tell is not None:
         for line in (*table.notices, *plan.describe(), *plan.notices):
             tell(line)
+    if not needed and not plan.used:
+        return without_features(table, plan)
     source = compute_features(table, plan, cache=cache, vectors=vectors, seed=seed, progress=progress, allowed=allowed)
     return PreparedData(table=table, source=source, plan=plan)
+
+
+def without_features(table: Table, plan: FeaturePlan | None = None) -> PreparedData:
+    """Return rows that nothing is known about, which will do for a method that only draws, or has predictions."""
+    return PreparedData(table=table, source=NoFeatures(table.n_rows), plan=plan or FeaturePlan(columns={}))
 
 
 def compute_features(

@@ -47,6 +47,13 @@ class FeatureSource(ArraySource):
             weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
 
 
+class NoFeatures(ArraySource):
+    """Rows of which nothing is known: all look the same."""
+
+    def __init__(self, n_rows: int) -> None:
+        super().__init__(np.zeros((n_rows, 1), dtype=np.float32), finite=True)
+
+
 def learner_features(source: Source, seed: int = 0) -> Prepared | Floats:
     """Return the features of a source that has them ready, those of images, or the matrix prepared as it suggests."""
     prepared = source.prepared if isinstance(source, FeatureSource) else None

@@ -1,13 +1,14 @@
 """The learner of the certified method: it knows all rows from the start, and labels them all from few answers.
 
 Members: kernel ridge on the features as they are, smoothed over the neighbour graph a little, and a lot; label
-propagation on the graph; a linear model and boosted trees for data that want them. A stack of these, weighed by how
-well each predicted answers that it had not seen.
+propagation on the graph; a linear model and boosted trees for data that want them; what others have predicted, as far
+as it is believed, and kernel ridge that sees where it errs. A stack of these, weighed by how well each predicted
+answers that it had not seen.
 """
 
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -15,12 +16,15 @@ import numpy as np
 
 from bela.errors import DataError, ParameterError
 from bela.features._scaling import Components, Prepared
+from bela.learning._belief import rank_scores
+from bela.learning._fit import Fit
 from bela.learning._graph import MOST_ROWS, Floats, Graph, Rows, build_graph, deal_folds, propagate
 from bela.learning._helped import Answers, helper_scores
 from bela.learning._kernel_ridge import fit_kernel_ridge, fit_linear_ridge
+from bela.learning._predicted import fit_beliefs
 from bela.learning._questions import Picks, choose_questions, cold_start, one_thread
 from bela.learning._stack import fit_stack
-from bela.records import BoolArray, FloatArray, IntArray
+from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray
 
 LITTLE = 2  # steps of smoothing
 LOTS = 24
@@ -31,22 +35,8 @@ TREE_ANSWERS = 100  # at least, for boosted trees to have a chance
 TREE_ANSWERS_OF_CLASS = 4
 TREE_CLASSES = 30  # at most: a tree for each class and round
 TREE_FOLDS = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
-    """What the answers say about every row.
-
-    `proba` and `out_of_fold` have a column for each of `classes`; `out_of_fold` is about the answered rows, each as
-    predicted by models that had not seen it. `loss` is their mean log-loss; `weights` says how much each member counts.
-    """
-
-    rows: IntArray
-    classes: IntArray
-    proba: Floats
-    out_of_fold: Floats
-    loss: float
-    weights: dict[str, float]
+MOST_INDICATORS = 64  # columns that a predicted class becomes, one for each or else at random
+HOW_SURE = 0.5  # the length of a usual difference in scores, beside features of length 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +49,29 @@ class _Member:
     score: Callable[[], Floats]
 
 
-class TransductiveLearner:
-    """Labels all rows of a dataset, as prepared, from a few answers; the same seed and answers give the same fit."""
+def _widen(member: _Member, seen: Rows, n_classes: int) -> _Member:
+    """Return a member that says nothing of classes that were predicted and never seen: none is likelier."""
 
-    def __init__(self, features: Prepared | Floats, *, seed: int = 0) -> None:
+    def widen(scores: Floats) -> Floats:
+        wide = np.repeat(scores.max(axis=1, keepdims=True), n_classes, axis=1)
+        wide[:, seen] = scores
+        return wide
+
+    return replace(member, left_out=widen(member.left_out), score=lambda: widen(member.score()))
+
+
+class TransductiveLearner:
+    """Labels all rows of a dataset, as prepared, from a few answers; the same seed and answers give the same fit.
+
+    `scores` say how sure each of those who have predicted the classes of all rows is of each, None where nothing does.
+    """
+
+    def __init__(self, features: Prepared | Floats, *, seed: int = 0, scores: Sequence[FloatArray | None] = ()) -> None:
         if not isinstance(features, Prepared):
             features = Prepared(dense=np.asarray(features, np.float32))
         if features.dense.ndim != 2 or len(features.dense) == 0:
             raise DataError(f"features are a matrix with at least one row, not {features.dense.shape}")
-        self._features, self._seed = features, seed
+        self._features, self._seed, self._scores = features, seed, tuple(scores)
         self._preparing = threading.Lock()
         self._graph: Graph | None = None
         self._views: dict[str, Floats] = {"features": features.dense}
@@ -118,19 +122,29 @@ class TransductiveLearner:
         """Rows to ask after a fit: where it is in doubt, and a share at random."""
         return choose_questions(fit.proba, asked, self.graph, n, X=self.smoothed, uniform_share=uniform_share, rng=rng)
 
-    def fit(self, rows: IntArray, codes: IntArray, *, helped: Answers | None = None) -> Fit:
-        """Label every row from answers: rows, each once, and the class code of each; and from what a helper says."""
+    def fit(
+        self, rows: IntArray, codes: IntArray, predicted: Sequence[IntArray] = (), *, helped: Answers | None = None
+    ) -> Fit:
+        """Label every row from answers: rows, each once, and the class code of each.
+
+        And from what was predicted, a class code for each row, and what a helper says, as far as answers bear it out.
+        """
         places: Rows = np.asarray(rows, np.intp)
         if len(rows) == 0 or len(rows) != len(codes):
             raise ParameterError(f"a fit needs answers, a code for each row: got {len(rows)} rows, {len(codes)} codes")
         self.prepare()
-        classes, y = np.unique(codes, return_inverse=True)
-        k = len(classes)
+        classes = np.unique(np.concatenate([codes, *(some[some != UNKNOWN] for some in predicted)]))
+        y, k = np.searchsorted(classes, codes), len(classes)
         if k == 1:
             proba, out_of_fold = np.ones((self.n_rows, 1), np.float32), np.ones((len(places), 1), np.float32)
             return Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=0.0, weights={})
         rng = np.random.default_rng([self._seed, len(places)])
-        members = list(self._fit_members(places, y, k, rng))
+        seen, of_seen = np.unique(y, return_inverse=True)
+        members = list(self._fit_members(places, of_seen, len(seen), rng)) if len(seen) > 1 else []
+        if predicted:
+            members = [_widen(member, seen, k) for member in members] if len(seen) < k else members
+            said = [np.where(some == UNKNOWN, UNKNOWN, np.searchsorted(classes, some)) for some in predicted]
+            members += self._predicted_members(said, places, y, k, rng)
         members += [] if helped is None else self._helper_members(Answers(rows=places, codes=y), helped, classes)
         left_out = [member.left_out for member in members]
         stack = fit_stack(left_out, y, rng, usual=[member.usual for member in members])
@@ -139,6 +153,33 @@ class TransductiveLearner:
         scores = [member.score() if silent or weights[member.name] > 0 else None for member in members]
         proba, out_of_fold = stack.combine(scores), stack.combine(left_out)
         return Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=stack.loss, weights=weights)
+
+    def _predicted_members(
+        self, predicted: Sequence[IntArray], rows: Rows, classes: Rows, n_classes: int, rng: np.random.Generator
+    ) -> Iterator[_Member]:
+        """Each prediction as far as it is believed, and the features with all of them beside: where do they err?"""
+        beliefs = fit_beliefs(predicted, self._scores, rows, classes, n_classes)
+        for i, belief in enumerate(beliefs):
+            left_out = belief.log_chances_left_out()
+            yield _Member(name=f"prediction {i}", left_out=left_out, usual=1.0, score=belief.log_chances)
+        beside = [self._features.dense, *(self._beside(codes, i, n_classes) for i, codes in enumerate(predicted))]
+        X = np.concatenate(beside, axis=1)
+        ridge = fit_kernel_ridge(X[rows], classes, n_classes, rng)
+        yield _Member(name="together", left_out=ridge.left_out, usual=4.0, score=partial(ridge.score, X))
+
+    def _beside(self, codes: IntArray, number: int, n_classes: int) -> Floats:
+        """Return a prediction as features: its class, of length 1 as the other features are, and how sure it is."""
+        width = min(n_classes, MOST_INDICATORS)
+        places = np.eye(n_classes, dtype=np.float32) if width == n_classes else np.random.default_rng(
+            [self._seed, n_classes, number]
+        ).normal(0, 1 / np.sqrt(width), (n_classes, width)).astype(np.float32)  # fmt: skip
+        said = codes != UNKNOWN
+        found: Floats = np.zeros((len(codes), width + 1), np.float32)
+        found[said, :width] = places[codes[said]]
+        sure = rank_scores(self._scores[number], said)
+        if sure is not None:
+            found[:, width] = HOW_SURE * sure
+        return found
 
     def _fit_members(self, rows: Rows, classes: Rows, n_classes: int, rng: np.random.Generator) -> Iterator[_Member]:
         for name in _VIEWS:

@@ -166,6 +166,8 @@ class Audit(AssessingMethod):
         [prediction] = setup.predictions.values()
         if n_missing := int((prediction.codes == UNKNOWN).sum()):
             raise DataError(f"{n_missing} row(s) have no label to audit: leave them out, or label them first")
+        if prediction.scores is not None and (n_missing := int(np.isnan(prediction.scores).sum())):
+            raise DataError(f"{n_missing} row(s) have no score: fill them, or leave the scores out")
         super().__init__(setup)
         self._codes, self._scores = prediction.codes, prediction.scores
         self._late: dict[int, int] = {}

@@ -292,7 +292,7 @@ class PacLabels(LookingMethod):
         if not len(answered):
             return None
         fit = self._learner.fit(answered, known[answered])
-        self._codes = np.asarray(fit.classes)[fit.proba.argmax(axis=1)].astype(np.int32)
+        self._codes = fit.labels.astype(np.int32)
         self._certainty = fit.proba.max(axis=1).astype(float)
         self._certainty[answered] = np.inf  # they are right
         return fit

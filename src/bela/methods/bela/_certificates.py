@@ -89,12 +89,12 @@ class Replay:
 
     def __init__(
         self, index: int, revisions: list[Revision], log: list[Draw | Trained], alpha: float,
-        *, aim: int | None, start: int = 0,
+        *, aim: int | None, start: int = 0, mend: bool = False,
     ) -> None:  # fmt: skip
         self.revision = revisions[index]
         self.index, self._revisions, self._log = index, revisions, log
         self.place, self._start = 0, start  # where in the log it has come to
-        self.bets = self.revision.bets(alpha, aim)
+        self.bets = self.revision.bets(alpha, aim, mend=mend)
         self.n_draws = 0
         self._taken = ~self.revision.outside  # rows that are not in the population, or left it
         self._crossed_with = index
@@ -183,8 +183,8 @@ class Bound:
 class Certificates:
     """What is certified of each revision; all together may fail with probability alpha."""
 
-    def __init__(self, alpha: float) -> None:
-        self.alpha = AlphaBudget(alpha)
+    def __init__(self, alpha: float, *, mends: bool = False) -> None:
+        self.alpha, self.mends = AlphaBudget(alpha), mends
         self.log: list[Draw | Trained] = []
         self.said: dict[int, list[int]] = {}  # row to all class codes that it was ever answered with
         self.revisions: list[Revision] = []
@@ -239,7 +239,9 @@ class Certificates:
         if replay is None:
             alpha = next((b.alpha for b in self.bounds if b.revision == index and b.look is None), _NO_MATTER)
             start, aim = self.starts.get(index, start), self.aims.get(index)
-            replay = self._replays[index] = Replay(index, self.revisions, self.log, alpha, aim=aim, start=start)
+            replay = self._replays[index] = Replay(
+                index, self.revisions, self.log, alpha, aim=aim, start=start, mend=self.mends
+            )
         replay.advance(self.said, declined)
         return replay
 

@@ -25,10 +25,12 @@ _OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the an
 SHARES = np.arange(0.30, 0.61, 0.05)  # of the questions, that may be draws
 WITH_AN_END = 0.25  # that share where there is a target or a budget: then they are mainly for the planner
 HELPED = 0.6  # the same where a helper teaches: then people need not teach as much
+SPARED, SPARING = 200, 0.1  # that share beyond so many answers, where most that is drawn would not have to be asked
 USUAL = 0.4  # that share while nothing is known about the labels
 _USUAL_SLOPE = 0.35
 _FEW = 0.1
 _FALL = 1.2  # how fast the parts of alpha fall: like (k + 2) ** -1.2
+_PRIOR = 4.0  # draws that a fit's own view of its errors is worth
 _ENOUGH = 8  # answers a class, before which training pays beyond the next look
 
 
@@ -47,6 +49,7 @@ class Epoch:
     first: int
     n_looks: int
     ended: bool
+    sparing: bool = False  # whether there are predictions: what is asked is to be put right, rather than to teach
     picks: list[int] = field(default_factory=list)  # rows chosen for training since, in order, drawn ones too
     batch_of: dict[int, int] = field(default_factory=dict)  # which batch of picks a row came with, from 1 on
     n_batches: int = 0
@@ -58,7 +61,9 @@ class Epoch:
     weighted: bool = False  # whether rows were drawn with weights: no look may count these
 
     @classmethod
-    def begin(cls, book: Book, alpha: float, *, start: int = 0, asking: Sequence[int] = ()) -> "Epoch":
+    def begin(
+        cls, book: Book, alpha: float, *, start: int = 0, asking: Sequence[int] = (), sparing: bool = False
+    ) -> "Epoch":
         """Begin with all that is known; rows that are `asking`ed just now are still to come."""
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
         first = max(first_size(book.n_rows), min(round(_OF_BASE * len(rows)), _MOST_FIRST))
@@ -69,7 +74,7 @@ class Epoch:
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
             first=first, n_looks=n_looks, ended=not (book.target is None and book.budget is None),
-            helped=book.help.name is not None,
+            helped=book.help.name is not None, sparing=sparing,
         )  # fmt: skip
 
     def size(self, look: int) -> int:
@@ -87,11 +92,18 @@ class Epoch:
         """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers."""
         return max(self.size(look) - len(self.picks), 0)
 
+    @property
+    def first_draws(self) -> int:
+        """How many draws a look is at that comes before any training: at labels that others have predicted."""
+        return math.ceil(USUAL * self.first)
+
     def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None, n_classes: int = 0) -> int:
         """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
         size, alpha = self.size(look), max(self.part(look), 1e-6)
         if self.ended or self.helped or error is None:
             share = HELPED if self.helped else WITH_AN_END if self.ended else USUAL
+            if not self.helped and self.ended and self.sparing and size > SPARED:
+                share = (WITH_AN_END * SPARED + SPARING * (size - SPARED)) / size
         else:
             share = best_share(error, n_learnt, len(self.base.rows) + size, alpha, n_classes)
         return max(round((1.0 - share) * size) - len(self.picks), 1)
@@ -120,7 +132,7 @@ class Epoch:
     def complete_batch(self, rows: Sequence[int]) -> None:
         """Let the first of these rows be the first batch; some were asked already, if a journal has told so."""
         asked, self.picks, self.n_batches = self.picks, [], 0
-        first = rows[: self.n_picks(0)]
+        first = rows[: self.n_picks(self.n_looked)]
         self.add_batch([*first, *(row for row in asked if row not in set(first))])
 
     def train(self, row: int) -> None:
@@ -190,3 +202,10 @@ class Look:
 def is_wrong(said: Sequence[int], code: int) -> bool:
     """Whether a drawn row counts as wrong: nobody has said anything, or somebody at some time said something else."""
     return not said or any(one != code for one in said)
+
+
+def likely_error(revision: Revision, epoch: Epoch, said: Mapping[int, Sequence[int]]) -> float:
+    """Estimate the share of rows that a revision has wrong, for planning only."""
+    rows = [row for row in epoch.drawn if row in said and revision.outside[row]]
+    wrong = sum(is_wrong(said[row], int(revision.codes[row])) for row in rows)
+    return (wrong + _PRIOR * revision.error_rate) / (len(rows) + _PRIOR)

@@ -2,24 +2,25 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from bela.book import Asked, Began, Book, Change, HelperBegan, HelperEnded, Merged, Revised, RowChanged, Unmerged
 from bela.errors import JournalError
-from bela.features import learner_features
-from bela.learning import Answers, TransductiveLearner
+from bela.learning import Answers
 from bela.methods import METHODS
-from bela.methods._deciding import N_BINS, AssessingMethod, majority
+from bela.methods._deciding import N_BINS, AssessingMethod, merge_codes
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
 from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
-from bela.methods.bela._looks import Epoch, Look, is_wrong
+from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
+from bela.methods.bela._looks import Epoch, Look, likely_error
 from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
-from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Labelling, Proposal, Role
+from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may predict a draw
@@ -31,7 +32,6 @@ _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
 _RELEASE = 0.75  # of what is left, for a release that is to reach the target
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
 _RECENT = 4  # revisions that tell how fast the error falls
-_PRIOR = 4.0  # draws that a fit's own view of its errors is worth
 _AHEAD, _LEAST_AHEAD = 1.5, 20  # of the draws that the next look needs, and some more, while its labels are made
 _HALFWAY = 0.2  # of that, for a look at half of its draws
 
@@ -52,7 +52,7 @@ class Bela(AssessingMethod):
         super().__init__(setup)
         self._own_learner = learner
         self._making, self._prepared = threading.Lock(), False
-        self.certificates = Certificates(1 - setup.confidence)
+        self.certificates = Certificates(1 - setup.confidence, mends=bool(setup.predictions))
         self.epoch: Epoch  # from the first event on
         self._teaches: dict[int, int] = {}  # row to the first answer to it, UNKNOWN if it was declined
         self._since_draw: set[int] = set()  # rows answered since the outcome of a draw was last known
@@ -89,7 +89,8 @@ class Bela(AssessingMethod):
 
     def _begin_epoch(self, book: Book, alpha: float, *, asking: Sequence[int] = ()) -> Epoch:
         self.certificates.alpha.take(alpha)
-        self.epoch = Epoch.begin(book, alpha, start=len(self.certificates.log), asking=asking)
+        sparing = bool(self.setup.predictions)
+        self.epoch = Epoch.begin(book, alpha, start=len(self.certificates.log), asking=asking, sparing=sparing)
         self._pool, self._pool_of, self._n_learnt = Pool.uniform(self.epoch.drawable), None, 0
         self._teaches = {}
         return self.epoch
@@ -211,7 +212,8 @@ class Bela(AssessingMethod):
         if self.certificates.certified is not None:
             return book.n_rows if self._current_plan(book).role is Role.BOUNDS else 0
         looks = [bound.look for bound in self.certificates.bounds if bound.look is not None]
-        wanted = max((look.n_draws for look in looks if look.epoch is epoch), default=0)
+        first = epoch.first_draws if self._predicts(book) and not self.certificates.revisions else 0
+        wanted = max((look.n_draws for look in looks if look.epoch is epoch), default=first)
         return max(wanted - len(epoch.drawn), 0)
 
     def _training(self, book: Book, n: int, drawn: Sequence[Proposal] = ()) -> list[Proposal]:
@@ -226,11 +228,11 @@ class Bela(AssessingMethod):
 
     def _pick_first(self, book: Book) -> None:
         """Have training pick rows that cover the data, if nothing better is known."""
-        if self._picked_first or book.revisions or book.given:
+        if self._picked_first or len(book.revisions) > self._predicts(book) or book.given:
             return
         arrays = self.setup.arrays
         if _FIRST not in arrays:
-            arrays.save(_FIRST, [np.asarray(self.learner().first_questions())])
+            arrays.save(_FIRST, [first_questions(self.setup, self.learner(), self.setup.rng(_TRAINING, book.n_rows))])
         rows = [int(row) for row in arrays.load(_FIRST)[0] if self.epoch.drawable[row]]
         self.epoch.complete_batch(rows)
         self._picked_first = True
@@ -257,13 +259,18 @@ class Bela(AssessingMethod):
         """Return the learner, made when it is first needed, by whoever needs it first: a fit may be under way."""
         with self._making:
             if self._own_learner is None:
-                features = learner_features(self.setup.source, self.setup.seed)
-                self._own_learner = TransductiveLearner(features, seed=self.setup.seed)
+                self._own_learner = make_learner(self.setup)
             return self._own_learner
+
+    def _predicts(self, book: Book) -> bool:
+        """Whether the first revision is what others have predicted, before anything is known."""
+        return bool(self.setup.predictions) and not book.given
 
     def revise(self, book: Book) -> Job | None:
         """Return the next revision's making when all rows that training picked are answered, or a release is due."""
         epoch = self.epoch
+        if self._predicts(book) and not self.certificates.revisions:
+            return self._predicted(book)
         if not book.n_known:
             if self._prepared:
                 return None
@@ -272,7 +279,7 @@ class Bela(AssessingMethod):
         self._pick_first(book)
         if self._wants_release(book):
             return self._release(book)
-        learnt = self._n_learnt == epoch.n_batches and bool(self.certificates.revisions)
+        learnt = self._n_learnt == epoch.n_batches and self._has_learnt
         waiting = any(row not in self._teaches for row in epoch.picks) or bool(self.helper_rows(book))
         if self.certificates.certified is not None or learnt or waiting:
             return None
@@ -284,6 +291,21 @@ class Bela(AssessingMethod):
             return ()
         self._pick_first(book)
         return rows_for_helper(book, self.setup, self.epoch, self._teaches, self._n_learnt)
+
+    @property
+    def _has_learnt(self) -> bool:
+        """Whether there is a revision that has learnt from answers."""
+        return any(revision.n_training for revision in self.certificates.revisions[-1:])
+
+    def _predicted(self, book: Book) -> RevisionJob:
+        """Return the making of the labels that others have predicted, which the first draws are a look at."""
+        epoch, nothing = self.epoch, np.array([], dtype=np.intp)
+        job = self._job(
+            book, Answers(rows=nothing, codes=nothing), taken=np.ones(book.n_rows, dtype=bool),
+            n_next=lambda error, n_classes: 0, separated=True,
+            looks=((epoch.first_draws, epoch.part(0)),),
+        )  # fmt: skip
+        return replace(job, learner=partial(learner_of_predictions, self.setup))
 
     def _separated(self, book: Book) -> RevisionJob:
         epoch = self.epoch
@@ -300,7 +322,7 @@ class Bela(AssessingMethod):
         looks = () if plan.n_draws is None else (
             (plan.n_draws // 2, _HALFWAY * last), (plan.n_draws, (1 - _HALFWAY) * last),
         )  # fmt: skip
-        n_next = Epoch.begin(book, 0.0).n_picks(0)
+        n_next = Epoch.begin(book, 0.0).n_picks(0)  # of an epoch that begins with it
         return self._job(
             book, Answers(rows=rows, codes=book.known[rows]), taken=book.asked | (book.known != UNKNOWN),
             n_next=lambda error, n_classes: n_next, separated=False, looks=looks,
@@ -320,6 +342,7 @@ class Bela(AssessingMethod):
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
             representative=np.array(drawn), rng=self.setup.rng(_TRAINING, number), learner=self.learner,
             helped=helped_answers(book),
+            predicted=tuple(merge_codes(book, one.codes) for one in self.setup.predictions.values()),
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- planning
@@ -328,7 +351,7 @@ class Bela(AssessingMethod):
         """Whether everything should be released to a revision now, which the next draws certify."""
         certificates, epoch = self.certificates, self.epoch
         endless = book.target is None and book.budget is None
-        if not certificates.revisions or certificates.certified is not None or endless:
+        if not self._has_learnt or certificates.certified is not None or endless:
             return False
         if not epoch.drawn or self._draws_due(book) or book.n_known < AGAIN * certificates.n_released:
             return False
@@ -348,17 +371,10 @@ class Bela(AssessingMethod):
         return Situation(
             book=book, certified=certificates.revisions[last], alpha=alpha,
             sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
-            errors=np.array([self._error(revision) for revision in recent]),
+            errors=np.array([likely_error(revision, self.epoch, certificates.said) for revision in recent]),
             later_alpha=_RELEASE * certificates.alpha.left, last_alpha=_LAST * certificates.alpha.left,
-            released=index is not None, n_draws=replay.n_draws, bets=replay.bets,
+            released=index is not None, n_draws=replay.n_draws, bets=replay.bets, mends=certificates.mends,
         )  # fmt: skip
-
-    def _error(self, revision: Revision) -> float:
-        """Estimate the share of rows that a revision has wrong, for planning only."""
-        said = self.certificates.said
-        rows = [row for row in self.epoch.drawn if row in said and revision.outside[row]]
-        wrong = sum(is_wrong(said[row], int(revision.codes[row])) for row in rows)
-        return (wrong + _PRIOR * revision.error_rate) / (len(rows) + _PRIOR)
 
     def _replay(self, index: int, book: Book) -> Replay:
         return self.certificates.replay(index, book.declined, start=self.epoch.start)
@@ -366,10 +382,11 @@ class Bela(AssessingMethod):
     def _assess(self, book: Book) -> Assessment:
         (best, right), began = self.certificates.best(book), bool(self.certificates.revisions)
         certificate = self._certificate(book, right / book.n_rows, Guarantee.ANYTIME)
+        began = self._has_learnt
         return Assessment(
             certificate=certificate, forecast=self._current_plan(book).forecast if began else None,
             climb=lambda: make_ladder(self._situation(book) if began else None, book, certificate.lower),
-            batch=self._batch(book), label=lambda: _label(book, best, right),
+            batch=self._batch(book), label=lambda: label_rows(book, best, right, self.setup.predictions),
             take_parts=lambda: take_parts(book, self.certificates, best, self.setup.confidence),
         )  # fmt: skip
 
@@ -380,21 +397,3 @@ class Bela(AssessingMethod):
             return 1
         self._pick_first(book)
         return max(1, min(self._draws_due(book) or len(self._waiting(book)), _BATCH))
-
-
-def _label(book: Book, best: Revision | None, right: float) -> Labelling:
-    """Label every row by the revision with the best certificate, corrected by the answers."""
-    n, unknown = book.n_rows, book.known == UNKNOWN
-    if best is None:
-        codes = np.where(unknown, majority(book.known), book.known)
-        return Labelling(codes=codes, leaf=np.zeros(n, dtype=np.int32), n_leaves=1)
-    codes = np.where(unknown, best.codes, book.known)
-    # A leaf is a label and a band of confidence; known rows go with the least doubtful band.
-    band = np.where(best.bin < 0, N_BINS - 1, best.bin).astype(np.int64)
-    leaves, leaf = np.unique(codes * N_BINS + band, return_inverse=True)
-    # Whatever leaf the errors are in, it has no more of them than there are.
-    wrong = np.minimum(n - right, np.bincount(leaf[unknown], minlength=len(leaves)))
-    return Labelling(
-        codes=codes, leaf=leaf.astype(np.int32), n_leaves=len(leaves),
-        probability=np.where(unknown, best.confidence, 1.0), leaf_lower=1.0 - wrong / np.bincount(leaf),
-    )  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bela.book import Book
-from bela.bounds import ErrorBets, draws_needed, likely_shares, nats_won, share_lower
+from bela.bounds import ErrorBets, draws_needed, draws_to_mend, likely_shares, share_lower
 from bela.methods.bela._revision import Revision
 from bela.records import RUNGS, FloatArray, Forecast, Prospect, Role, Rung
 from bela.shares import allowed_errors
@@ -21,8 +21,11 @@ _WASTE = 40  # draws until a revision that cannot be certified is given up
 _DELAY = 5  # answers that a later release costs beyond what is foreseen
 _EARLY = 12  # draws
 _HOPELESS = 0.8  # of the rows that would have to be asked if nothing were learnt
-_NARROWEST, _WIDEST = 1.4, 1.8  # of a forecast, as the factor from its middle to its ends
+_NARROWEST, _WIDEST = 1.65, 1.72  # of a forecast, as the factor from its middle to its ends: wide, as luck is large
+_MANY = 0.8  # times the errors that may stay: with fewer, none needs to be found
+_IN_REACH = 1.0  # times the errors that may stay: with more, there is nothing to be certified yet
 _PATIENCE = 0.8  # once draws are made, training on must promise to cost less than this share of going on
+_PATIENCE_TO_MEND = 0.5  # the same while draws put labels right: they do what training would
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,7 @@ class Situation:
     later_alpha: float  # of one that would be made later
     last_alpha: float  # of one that is looked at when the budget is used up
     n_draws: int
+    mends: bool = False  # whether draws look for errors while too many are left
     bets: ErrorBets  # what training answers, and draws if there are any, say about its errors
 
 
@@ -96,7 +100,9 @@ def _expect(situation: Situation, ahead: "_Ahead", target: float) -> tuple[bool,
     book = situation.book
     now, later = ahead.costs(target)
     # Patience is with draws that lead to a certificate, not with those that are wasted before training goes on.
-    patience = _PATIENCE if situation.released and situation.n_draws else 1.0
+    patience = 1.0
+    if situation.released and situation.n_draws:
+        patience = _PATIENCE_TO_MEND if ahead.many_errors(target) else _PATIENCE
     failing = _WASTE + later  # whoever fails has wasted some draws
     certify = bool(np.minimum(patience * now, failing).mean() <= later.mean())
     best = np.minimum(np.minimum(now, failing) if certify else later, book.n_rows - book.n_asked)
@@ -145,10 +151,12 @@ class _Ahead:
         alpha[0] = max(situation.alpha, 1e-12)
         won = np.zeros((_STEPS, 1))
         if situation.released:
-            won[0] = nats_won(situation.bets, allowed + 1 + situation.bets.found)
+            won[0] = situation.bets.nats_won(allowed + 1 + situation.bets.found)
         shape = guess.shape[:2]
         levels, alphas, wins = (np.broadcast_to(values, shape).ravel() for values in (level[:, None], alpha, won))
         draws = draws_needed(self.share, guess.reshape(-1, guess.shape[2]), levels, alphas, wins).reshape(shape)
+        if situation.mends:
+            draws = np.minimum(draws, self._mending(guess, rest, allowed, np.log(1.0 / alpha) - won))
         draws = np.where(draws < math.inf, np.minimum(draws, rest[:, None]), math.inf)
         certified: FloatArray = self.extra[:, None] + draws
         by_asking = max(book.n_rows - allowed - book.n_asked, 0)  # with nearly all rows asked, that is enough
@@ -156,6 +164,26 @@ class _Ahead:
         for step in range(_STEPS - 1, 0, -1):
             later = np.minimum(np.minimum(certified[step], _DELAY + later), by_asking)
         return certified[0], later
+
+    def many_errors(self, target: float) -> bool:
+        """Whether so many errors are likely left that draws are made to find them."""
+        n_rows = self.situation.book.n_rows
+        left = float(likely_shares(self.situation.bets, np.array([0.5]))[0] @ self.share) * (n_rows - self.sizes[0])
+        return self.situation.mends and bool(left > _MANY * allowed_errors(n_rows, target))
+
+    def _mending(self, guess: FloatArray, rest: FloatArray, allowed: int, nats: FloatArray) -> FloatArray:
+        """Draws until the errors that they find leave few enough, for each step and quantile; infinite if few are."""
+        left = rest[:, None, None] * self.share
+        draws: FloatArray = np.full(guess.shape[:2], math.inf)
+        errors = (guess * left).sum(axis=2)
+        many = errors > _MANY * allowed
+        if not self.situation.released:  # until then training asks the same rows, and learns from them
+            many[0] &= errors[0] <= _IN_REACH * allowed
+        if many.any():
+            need = np.broadcast_to(nats + 1.0, many.shape)[many]
+            cases = np.broadcast_to(left, guess.shape)[many], guess[many]
+            draws[many] = draws_to_mend(*cases, allowed, need).min(axis=1)
+        return draws
 
     def reached(self) -> tuple[FloatArray, int]:
         """Shares certified when the budget is used up, by a look at a release now or later; and its draws if now."""

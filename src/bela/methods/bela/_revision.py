@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from bela.book import Book, Revised
 from bela.bounds import ErrorBets
 from bela.learning import Answers, Fit, Picks
-from bela.learning._questions import margins
 from bela.methods._deciding import N_BINS, bin_edges
 from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray
 from bela.storage import digest_arrays
@@ -59,34 +59,33 @@ class Revision:
         outside = _all_but(training, len(arrays[0]))
         return cls(n_training=len(training), outside=outside, **dict(zip(_KEPT, arrays, strict=True)))
 
-    def bets(self, alpha: float, aim: int | None = None) -> ErrorBets:
+    def bets(self, alpha: float, aim: int | None = None, *, mend: bool = False) -> ErrorBets:
         """Open the bets on its errors, with what training answers say beforehand."""
-        return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim)
+        return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim, mend=mend)
 
 
-def make_revision(fit: Fit, answers: IntArray, representative: FloatArray, n_classes: int) -> Revision:
+def make_revision(fit: Fit, answers: IntArray, representative: FloatArray) -> Revision:
     """Cut all rows by a fit to `answers`, the class codes of `fit.rows`.
 
     Each is `representative` of so many rows: 1 for uniform draws, less if drawn more often than others, 0 if chosen.
     """
     n_rows = len(fit.proba)
-    margin, outside = margins(fit.proba), _all_but(fit.rows, n_rows)
+    margin, outside = fit.sure, _all_but(fit.rows, n_rows)
     population = np.flatnonzero(outside)
     order = population[np.lexsort((population, margin[population]))]
     edges, bin_ = bin_edges(len(order)), np.full(n_rows, -1, dtype=np.int8)
     sizes = np.diff(edges)
     bin_[order] = np.repeat(np.arange(N_BINS), sizes)
 
-    classes = np.asarray(fit.classes)
-    predicted = classes[fit.out_of_fold.argmax(axis=1)] == answers
-    judged = np.bincount(answers, minlength=n_classes)[answers] > 1  # the only one of its class cannot be predicted
-    error = _error_chances(fit, np.searchsorted(classes, answers), np.where(judged, representative, 0.0))
+    predicted = fit.left_out_labels == answers
+    judged = fit.can_judge(answers)
+    error = _error_chances(fit, fit.columns_of(answers), np.where(judged, representative, 0.0))
     guess = np.array([error[order[edges[i] : edges[i + 1]]].mean() if sizes[i] else 0.5 for i in range(N_BINS)])
 
     # the bin that each drawn answer would lie in, by its left-out margin
     drawn = np.flatnonzero((representative > 0) & judged)
     upper = np.array([margin[order[edge - 1]] if edge else -np.inf for edge in edges[1:]])
-    places = np.minimum(np.searchsorted(upper, margins(fit.out_of_fold[drawn])), N_BINS - 1)
+    places = np.minimum(np.searchsorted(upper, fit.left_out_sure[drawn]), N_BINS - 1)
     seen = np.bincount(places, minlength=N_BINS).astype(float)
     wrong = np.bincount(places, weights=(~predicted[drawn]).astype(float), minlength=N_BINS)
     # What the fit thinks of its errors stands in for some draws more.
@@ -94,7 +93,7 @@ def make_revision(fit: Fit, answers: IntArray, representative: FloatArray, n_cla
     rate = float(guess @ sizes) / max(sizes.sum(), 1)
     weak = min(errors / max(rate, 1e-6), _MOST) * sizes / max(sizes.sum(), 1)
     return Revision(
-        n_training=len(fit.rows), outside=outside, codes=classes[fit.proba.argmax(axis=1)].astype(np.int32),
+        n_training=len(fit.rows), outside=outside, codes=fit.labels.astype(np.int32),
         confidence=np.clip(1.0 - error, 0.0, 1.0).astype(np.float32), bin=bin_, sizes=sizes,
         guess=np.clip(guess, 1e-4, 0.98), seen=seen + weak, wrong=wrong + weak * np.clip(guess, 0.0, 1.0),
     )  # fmt: skip
@@ -123,8 +122,7 @@ def _error_chances(fit: Fit, place: IntArray, weight: FloatArray) -> FloatArray:
         loss = float(weight[used] @ losses) + _CAUTION * log_power**2
         if loss < least:
             best, least = float(np.exp(log_power)), loss
-    powers = np.power(np.maximum(fit.proba, 1e-9), np.float32(best))
-    return np.asarray(np.clip(1.0 - powers.max(axis=1) / powers.sum(axis=1), 1e-6, 1.0))
+    return np.asarray(np.clip(1.0 - fit.chances(best), 1e-6, 1.0))
 
 
 class Learner(Protocol):
@@ -136,8 +134,13 @@ class Learner(Protocol):
     def first_questions(self) -> IntArray:
         """Return rows to ask before anything is known."""
 
-    def fit(self, rows: IntArray, codes: IntArray, *, helped: Answers | None = None) -> Fit:
-        """Label every row from these answers, and from what a helper says, if there is one, as far as it is worth."""
+    def fit(
+        self, rows: IntArray, codes: IntArray, predicted: Sequence[IntArray] = (), *, helped: Answers | None = None
+    ) -> Fit:
+        """Label every row from these answers, from what others have predicted, and from what a helper says, if any.
+
+        The last two are given only where there are some, so that a learner need not know of them.
+        """
 
     def next_questions(
         self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
@@ -162,23 +165,29 @@ class RevisionJob:
     rng: np.random.Generator
     name: str
     separated: bool
+    predicted: tuple[IntArray, ...] = ()  # class codes of all rows, by others
     looks: tuple[tuple[int, float], ...] = ()
     alpha: float = 0.0
     helped: Answers | None = None  # what a helper says, which is not believed
 
     def compute(self) -> Sequence[AnyArray]:
         """Return the arrays of the revision, the training rows, the next questions, and which were drawn uniformly."""
-        # Class codes are given in the order in which labels are first seen, draws included. The learner sees
-        # them in the order in which training answers bring them, as a fit may depend on that in its last digits.
-        classes, first = np.unique(self.codes, return_index=True)
+        # Class codes are given in the order in which labels are first seen, draws included. The learner sees them in
+        # the order in which training answers bring them, as a fit may depend on that in its last digits; predicted
+        # classes, which were there before, come first.
+        brought = np.concatenate([*(np.unique(some[some != UNKNOWN]) for some in self.predicted), self.codes])
+        classes, first = np.unique(brought, return_index=True)
         classes = classes[np.argsort(first)]
-        place = np.full(int(self.codes.max()) + 1, UNKNOWN, dtype=np.int32)
+        place = np.full(int(classes.max()) + 2, UNKNOWN, dtype=np.int32)  # the last for UNKNOWN
         place[classes] = np.arange(len(classes), dtype=np.int32)
         codes, learner = place[self.codes], self.learner()
-        fit = learner.fit(self.rows, codes) if self.helped is None else learner.fit(
-            self.rows, codes, helped=_of_classes(self.helped, place)
-        )  # fmt: skip
-        revision = make_revision(fit, codes, self.representative, len(classes))
+        fitting = partial(learner.fit, self.rows, codes)
+        if self.predicted:
+            fitting = partial(fitting, [place[some] for some in self.predicted])
+        if self.helped is not None:
+            fitting = partial(fitting, helped=_of_classes(self.helped, place))
+        fit = fitting()
+        revision = make_revision(fit, codes, self.representative)
         seen, *arrays = revision.to_arrays()
         n_next = 0 if self.taken.all() else self.n_next(revision.error_rate, len(classes))
         picks = learner.next_questions(fit, self.taken, n_next, uniform_share=0.0, rng=self.rng)

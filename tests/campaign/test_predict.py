@@ -1,0 +1,59 @@
+"""Labels of rows that were not in a campaign: by what it has learnt, and outside of its certificate."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bela
+from bela import BelaLabeler
+from bela.errors import BelaError
+
+
+def blobs(n, seed):
+    """Three clouds that are easy to tell apart."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return rng.normal(0, 0.5, (n, 4)) + 3 * np.eye(3, 4)[y], y
+
+
+def test_new_rows_of_an_array():
+    """Rows of the same shape get the label of their cloud; of another shape it is an error."""
+    X, y = blobs(300, 0)
+    result = bela.label(X, y, budget=40)
+    new, truth = blobs(50, 1)
+    found = result.predict(new)
+    assert np.mean(found.labels == truth) > 0.95
+    assert found.probability.shape == (50,)
+    assert "certificate" in found.note
+    with pytest.raises(BelaError, match="shape"):
+        result.predict(new[:, :2])
+
+
+def test_new_rows_of_a_table():
+    """A frame with the same columns is labelled; one that lacks a column is an error that names it."""
+    X, y = blobs(240, 2)
+    frame = pd.DataFrame(X, columns=[*"abcd"])
+    result = bela.label(frame, y, budget=40)
+    new, truth = blobs(40, 3)
+    assert np.mean(result.predict(pd.DataFrame(new, columns=[*"abcd"])).labels == truth) > 0.9
+    with pytest.raises(BelaError, match="'d'"):
+        result.predict(pd.DataFrame(new[:, :3], columns=[*"abc"]))
+
+
+def test_new_rows_need_the_predictions_that_the_old_ones_had():
+    """Where labels rest on a prediction, that of the new rows is needed as well."""
+    truth = np.arange(300) % 4
+    campaign = bela.Campaign(None, predictions={"m": (truth + 1) % 4}, budget=40)
+    result = campaign.run(truth)
+    new = np.arange(20) % 4
+    np.testing.assert_array_equal(result.predict(None, {"m": (new + 1) % 4}).labels, new)
+    with pytest.raises(BelaError, match="prediction"):
+        result.predict(None)
+
+
+def test_the_estimator_predicts():
+    """`BelaLabeler.predict` labels rows that `fit` has not seen."""
+    X, y = blobs(300, 4)
+    labeler = BelaLabeler(oracle=y, budget=40).fit(X)
+    new, truth = blobs(30, 5)
+    assert np.mean(labeler.predict(new) == truth) > 0.9

@@ -1,0 +1,62 @@
+"""Predictions on the command line: simulate, run, certify --mend, predict."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def predicted(tmp_path):
+    """A table of texts, two thirds of which a model has labelled right, surer where it is."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "said.csv"
+    lines = ["n,text,truth,model,sure"]
+    for i in range(240):
+        truth = ["up", "down", "flat"][rng.integers(3)]
+        right = rng.random() < 0.8
+        said = truth if right else ["up", "down", "flat"][rng.integers(3)]
+        lines.append(f"{i},it went {truth} {rng.integers(9)},{truth},{said},{0.5 * right + 0.5 * rng.random():.2f}")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_simulate_takes_predictions(call, predicted):
+    """The columns of a prediction are no features, and its labels are there from the first answer on."""
+    done = call(
+        "simulate", predicted, "--truth", "truth", "--prediction", "model:sure", "--target", "0.8", "--json", "-"
+    )
+    found = done.json
+    assert found["certificate"]["lower"] >= 0.8
+    assert found["trajectory"][0]["accuracy"] > 0.7
+
+
+def test_a_column_that_is_not_there(call, predicted):
+    """One sentence says so."""
+    done = call("simulate", predicted, "--truth", "truth", "--prediction", "gpt", status=2)
+    assert "there is no column 'gpt'" in done.err
+
+
+def test_run_keeps_predictions(call, predicted):
+    """They are in the settings; another prediction contradicts them; new rows need them as well."""
+    options = ("--truth", "truth", "--prediction", "model:sure", "--target", "0.8")
+    call("run", predicted, *options)
+    folder = predicted.with_suffix(".bela")
+    assert 'predictions = [\n    [\n        "model"' in (folder / "campaign.toml").read_text(encoding="utf-8")
+    call("run", predicted, *options)
+    assert "contradicts" in call("run", predicted, "--truth", "truth", "--prediction", "n", status=2).err
+    call("verify", folder)
+    new = predicted.with_name("new.csv")
+    call("predict", folder, predicted, "--to", new)
+    assert len(new.read_text(encoding="utf-8").splitlines()) == 241
+    fewer = predicted.with_name("fewer.csv")
+    fewer.write_text("n,text\n1,it went up 3\n", encoding="utf-8")
+    assert "'model'" in call("predict", folder, fewer, "--to", new, status=2).err
+
+
+def test_certify_mends(call, predicted):
+    """Labels that do not meet the target are put right until they do."""
+    place = ("--label", "model", "--score", "sure", "--truth", "truth", "--target", "0.95")
+    assert call("certify", predicted, *place, "--json", "-", status=1).json["verdict"] == "refuted"
+    found = call("certify", predicted, *place, "--mend", "--json", "-").json
+    assert found["verdict"] == "certified"
+    assert found["n_mistakes"] > 10
+    assert found["certificate"]["lower"] >= 0.95
