@@ -102,3 +102,19 @@ def test_the_first_labels_of_all() -> None:
         life.campaign.tell(third.id, "b")
     assert life.campaign.classes == ("a", "b")
     assert LIVES.differences(LIVES.view(life.again()), LIVES.view(life.campaign)) == {}
+
+
+def test_classes_at_once() -> None:
+    """Several classes are one write; one that comes up twice, or is of another type, is refused."""
+    life = LIVES.Life("bela")
+    [first] = life.campaign.ask(1)
+    with life.campaign.together():
+        life.campaign.add_class("a")
+        life.campaign.tell(first.id, "b")
+        for label in ("a", "b", 3):
+            with pytest.raises(LabelError):
+                life.campaign.add_class(label)
+        life.campaign.add_class("c")
+        assert life.campaign.classes == ()
+    assert life.campaign.classes == ("a", "b", "c")
+    assert LIVES.differences(LIVES.view(life.again()), LIVES.view(life.campaign)) == {}

@@ -26,7 +26,7 @@ def shape(response: Any) -> tuple[int, str]:
 def test_a_row_is_leased_answered_and_undone(page: Any) -> None:
     """The whole round, with the state in every answer."""
     [question] = page.lease("Ann", 1)
-    shown = {"id", "row", "name", "record", "images", "suggested", "probability", "second", "again", "grid"}
+    shown = {"id", "row", "name", "record", "images", "files", "suggested", "probability", "second", "again", "grid"}
     assert set(question) == shown
     answered = page.answer([question])
     assert answered["accepted"] == [question["id"]]

@@ -187,7 +187,7 @@ def test_undo_of_everything_else(service: LabelService) -> None:
     row = next(row for row in range(120) if row not in rows(asked))
     service.relabel("Ann", row, "bird")
     service.flag("Ann", row, "a bird?")
-    service.change_classes("Ann", "add", "fish")
+    service.add_classes("Ann", ["fish"])
     assert [service.undo("Ann")[0].kind for _ in range(3)] == ["flag", "relabelling", "answer"]
     assert service.flags() == []
     assert service.stored.campaign.book.label(row) is None

@@ -138,8 +138,8 @@ def _check_together(event: Event, before: Sequence[Event]) -> None:
         raise QuestionError("only answers, skips, opinions and new classes can be recorded together")
     for other in before:
         if isinstance(event, events.ClassAdded):
-            if isinstance(other, events.ClassAdded) and other.label == event.label:
-                raise LabelError(f"the class {event.label!r} was added in the same block")
+            if isinstance(other, (*_LABELLED, events.ClassAdded)) and other.label == event.label:
+                raise LabelError(f"the class {event.label!r} came up in the same block: end that first")
         elif isinstance(other, _SPOKEN) and other.question == event.question:
             raise QuestionError(f"question {event.question} was answered in the same block: end that first")
     said = [

@@ -49,7 +49,8 @@ def test_nothing_overlaps_among_the_keys(visit, named, width):
         "document.querySelector('.key-list li > span:last-child').textContent = 'averylongname'.repeat(9)"
     )
     overlaps = """() => {
-        const parts = [...document.querySelectorAll('.key-list :is(li > span, kbd), .key-columns h3, .keys-body button')];
+        const kinds = '.key-list :is(li > span, kbd), .key-columns h3, .keys-body button';
+        const parts = [...document.querySelectorAll(kinds)];
         const boxes = parts.map((part) => [part, part.getBoundingClientRect()]);
         const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
             Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
