@@ -79,7 +79,7 @@ def test_guidelines_are_written_and_shown_as_text_and_nothing_else(visit, team):
     una = visit(team.url, "Una")
     una.page.click("#guidelines")
     una.page.get_by_role("button", name="Edit").click()
-    una.page.fill("textarea", "# Sevens\n\nA **crossed** one is a 7. <img src=x onerror=alert(1)>")
+    una.page.fill("dialog textarea", "# Sevens\n\nA **crossed** one is a 7. <img src=x onerror=alert(1)>")
     una.page.get_by_role("button", name="Save").click()
     una.page.get_by_role("heading", name="Sevens").wait_for()
     assert una.page.locator("dialog strong").text_content() == "crossed"
