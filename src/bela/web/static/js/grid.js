@@ -251,6 +251,7 @@ export class Grid {
     if (!this.#group.length || this.button.disabled || this.#over || session.undoing) return true;
     if (this.#unseen) {
       this.frame.scrollBy({ top: this.frame.clientHeight * PAGE });
+      this.#drawLine();
       announce(this.#unseen ? `${plural(this.#unseen, "row")} further down.` : "All rows were in sight.");
       return true;
     }
