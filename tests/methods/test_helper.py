@@ -130,8 +130,8 @@ class SameTraining:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._setup, name)
 
-    def rng(self, stream: int, number: int) -> np.random.Generator:
-        return self._setup.rng(stream, number) if stream == 12 else np.random.default_rng([5, stream, number])
+    def rng(self, stream: int, number: int, salt: int = 0) -> np.random.Generator:
+        return self._setup.rng(stream, number, salt) if stream == 12 else np.random.default_rng([5, stream, number])
 
 
 def test_nothing_that_a_helper_sees_depends_on_draws(clusters: Any) -> None:
