@@ -85,7 +85,7 @@ class Helping:
             there = None
         if name is not None and there is None:
             # A helper may know what an earlier campaign has drawn, and must not meet the same draws again.
-            self._make(events.HelperBegan, name=name, salt=digest or 1 + secrets.randbits(8 * _SALT))
+            self._make(events.HelperBegan, name=name, salt=digest or _chance())
 
     def _record(self, said: HelperSaid) -> None:
         if said.labels or said.cost:
@@ -94,6 +94,10 @@ class Helping:
         if said.trouble is not None:
             self._given_up = self.helper
             self._make(events.HelperEnded, reason=said.trouble)
+
+
+def _chance() -> int:
+    return 1 + secrets.randbits(8 * _SALT)
 
 
 def _digest(helper: Oracle | None) -> int | None:

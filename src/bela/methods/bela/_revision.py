@@ -185,8 +185,9 @@ class RevisionJob:
         fitting = partial(learner.fit, self.rows, codes)
         if self.predicted:
             fitting = partial(fitting, [place[some] for some in self.predicted])
-        if self.helped is not None:
-            fitting = partial(fitting, helped=_of_classes(self.helped, place))
+        helped = None if self.helped is None else _of_classes(self.helped, place)
+        if helped is not None and len(helped.rows):
+            fitting = partial(fitting, helped=helped)
         fit = fitting()
         revision = make_revision(fit, codes, self.representative)
         seen, *arrays = revision.to_arrays()
