@@ -98,7 +98,7 @@ class Bela(AssessingMethod):
     def _take_questions(self, book: Book, asked: Asked) -> None:
         """Take note of questions. The first one for training after weighted draws begins an epoch: see `Epoch`."""
         training = [proposal.row for proposal in asked.questions if proposal.role is Role.TRAINING]
-        if training:  # a journal does not tell of picks that were drawn, so that nobody asks them
+        if training and _FIRST in self.setup.arrays:  # no question tells of picks that were drawn, so not asked
             self._pick_first(book)
         if training and self.certificates.certified is not None:
             self.certificates.give_up()
