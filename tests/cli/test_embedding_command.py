@@ -1,6 +1,5 @@
 """`--embed` on the command line, and campaigns whose texts a model has read."""
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,7 @@ def test_a_campaign_names_its_model(call: Any, module: str) -> None:
         call(*run, "--budget", 15, "--embed", same)
 
 
-def test_changed_rows(call: Any, module: str) -> None:
+def test_changed_rows(call: Any, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only those are read again, and by code that the campaign names only if somebody says so."""
     embed = ("--embed", f"{module}:embed")
     call("run", "pets.csv", "--truth", "kind", *QUICK, *embed)
@@ -61,9 +60,9 @@ def test_changed_rows(call: Any, module: str) -> None:
     with Path("pets.csv").open("a") as file:
         file.write("the cow moos,cow\n")
     again = ("run", "pets.csv", "--truth", "kind", "--accept-changes")
-    shutil.copytree("pets.bela", "copy.bela")
+    monkeypatch.setenv("BELA_CONFIG", str(tmp_path / "of-somebody-else"))
     line = call(*again, status=2).err
-    assert f"allow it by --embed {module}:embed@function" in line
+    assert f"allow it with --allow-code, or by --embed {module}:embed@function" in line
     assert calls == []
     call(*again, *embed)
     assert calls == ["the cow moos"]

@@ -46,7 +46,7 @@ def contents(journal: Journal, after: int = 0) -> list[tuple[int, str, dict[str,
 
 def test_every_journal_is_here() -> None:
     """A class that the package exports as a journal runs through these laws."""
-    exported = {name for name in bela.storage.__all__ if hasattr(getattr(bela.storage, name), "append")}
+    exported = {name for name in bela.storage.__all__ if hasattr(getattr(bela.storage, name), "events")}
     assert exported == set(JOURNALS)
 
 
