@@ -32,6 +32,12 @@ def config_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["BELA_CONFIG"] = str(tmp_path_factory.mktemp("config"))
 
 
+@pytest.fixture(autouse=True)
+def same_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Campaigns with a helper draw by chance: let it be the same in every test."""
+    monkeypatch.setattr("bela.campaign._helping._chance", lambda: 7)
+
+
 @pytest.fixture(scope="session")
 def blobs() -> tuple[np.ndarray, np.ndarray]:
     """Three well-separated clusters of 400 rows."""

@@ -247,9 +247,9 @@ class Setup:
         if not 0 < self.confidence < 1:
             raise ParameterError(f"confidence lies strictly between 0 and 1, not {self.confidence}")
 
-    def rng(self, stream: int, number: int) -> np.random.Generator:
+    def rng(self, stream: int, number: int, salt: int = 0) -> np.random.Generator:
         """Return the generator of one draw: nothing random is hidden in an object, and no number serves twice."""
-        return np.random.default_rng([self.key, stream, number])
+        return np.random.default_rng([self.key, stream, number, *([salt] if salt else [])])
 
 
 class Job(Protocol):
@@ -267,7 +267,7 @@ class Job(Protocol):
         """Return the arrays of the revision."""
 
     def decide(self, book: "Book", arrays: Sequence[AnyArray]) -> "Revised | None":
-        """Say what becomes of the revision as things stand by now; None for a job that only prepares others."""
+        """Say what becomes of the revision as things stand by now; None for one that only prepares, or is late."""
 
 
 @runtime_checkable

@@ -102,7 +102,7 @@ def test_other_questions_of_a_method_that_decides_on_its_way() -> None:
 
 def test_weights_of_draws() -> None:
     """A draw with other weights than the method's is noticed; the last digits may be those of another machine."""
-    life = lived(*[("answer", 9, None)] * 6, options={"target": 0.6})
+    life = lived(*[("answer", 9, None)] * 6, options={"target": 0.5})
 
     def factor(by: float) -> Any:
         def change(kind: str, data: Any) -> Any:

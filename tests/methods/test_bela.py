@@ -121,8 +121,8 @@ class _SameTraining:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._setup, name)
 
-    def rng(self, stream: int, number: int) -> np.random.Generator:
-        return np.random.default_rng([5, number]) if stream == 11 else self._setup.rng(stream, number)
+    def rng(self, stream: int, number: int, salt: int = 0) -> np.random.Generator:
+        return np.random.default_rng([5, number]) if stream == 11 else self._setup.rng(stream, number, salt)
 
 
 def _same_training(setup: Any) -> Any:

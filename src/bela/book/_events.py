@@ -194,9 +194,13 @@ class TargetSet(Event, kind="target set"):
 
 
 class HelperBegan(Event, kind="helper began"):
-    """Somebody or something helps from now on: it answers, and is not believed."""
+    """Somebody or something helps from now on: it answers, and is not believed.
+
+    Draws follow from the `salt` as well: a helper may know which rows an earlier campaign has drawn.
+    """
 
     name: StrictStr
+    salt: Count = 0
 
 
 class Helped(Event, kind="helped"):

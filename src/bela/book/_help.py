@@ -18,6 +18,7 @@ class Help:
     cost: float = 0.0
     ended: str = ""  # why nobody helps any more
     last: str | None = None  # who has helped, though perhaps not any more
+    salt: int = 0  # what draws follow from besides their key, since somebody has helped
 
     @property
     def n_answers(self) -> int:
@@ -31,6 +32,7 @@ class Help:
         if event.name != self.last:
             self.said = {}
         self.name = self.last = event.name
+        self.salt = event.salt
         return event
 
     def take(self, event: events.Helped, n_rows: int) -> events.Helped:

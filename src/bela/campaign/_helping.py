@@ -1,5 +1,7 @@
 """How a helper is asked: whatever answers and is not believed. Its answers teach, draws never go to it."""
 
+import hashlib
+import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -10,9 +12,11 @@ import numpy as np
 from bela.book import Book, Event, events
 from bela.errors import BelaError, ParameterError
 from bela.labels import is_missing
+from bela.oracles import TruthOracle
 from bela.protocols import Method, Oracle
 from bela.records import Label
 
+_SALT = 6  # bytes
 _AT_ONCE = 64  # rows, after which what it said is written down
 
 
@@ -34,6 +38,7 @@ class Helping:
         self._method, self._book, self._make, self._background = method, book, make, background
         self.helper: Oracle | None = None
         self._given_up: Oracle | None = None
+        self._last: Oracle | None = None  # who was there when somebody last looked
         self._running: Future[HelperSaid] | None = None
 
     @property
@@ -71,13 +76,16 @@ class Helping:
     def _see_who_helps(self) -> None:
         """Record that a helper has come, or that the one that was there is gone."""
         helper = None if self.helper is self._given_up else self.helper
-        name, there = None if helper is None else helper.name, self._book.help.name
-        if there is not None and there != name:
+        name, there, digest = None if helper is None else helper.name, self._book.help.name, _digest(helper)
+        other = self._last is not None and helper is not self._last  # of the same name: it may say something else
+        self._last = helper
+        if there is not None and (there != name or other or digest not in (None, self._book.help.salt)):
             self._running = None
             self._make(events.HelperEnded, reason="nobody helps any more" if name is None else f"{name} helps now")
             there = None
         if name is not None and there is None:
-            self._make(events.HelperBegan, name=name)
+            # A helper may know what an earlier campaign has drawn, and must not meet the same draws again.
+            self._make(events.HelperBegan, name=name, salt=digest or _chance())
 
     def _record(self, said: HelperSaid) -> None:
         if said.labels or said.cost:
@@ -86,6 +94,18 @@ class Helping:
         if said.trouble is not None:
             self._given_up = self.helper
             self._make(events.HelperEnded, reason=said.trouble)
+
+
+def _chance() -> int:
+    return 1 + secrets.randbits(8 * _SALT)
+
+
+def _digest(helper: Oracle | None) -> int | None:
+    """Return a digest of all that a helper will say; None where nobody knows that."""
+    if not isinstance(helper, TruthOracle):
+        return None
+    said = repr(helper.labels.tolist()).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(said, digest_size=_SALT).digest()) + 1
 
 
 def _ask(helper: Oracle, rows: Sequence[int]) -> HelperSaid:

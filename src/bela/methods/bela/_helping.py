@@ -33,10 +33,13 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
 
 
 def is_worthless(book: Book, learnt: Answers) -> bool:
-    """Whether the helper has agreed with people no more often than the most common answer would have."""
+    """Whether the helper has agreed with people no more often than the most common answer would have.
+
+    A label that is no class is a disagreement like any other: whether it is one by now, draws may have decided.
+    """
     said = book.help.codes(book.codes, book.steps)
-    pairs = [(said[row], code) for row, code in zip(learnt.rows.tolist(), learnt.codes.tolist(), strict=True)
-             if row in said]  # fmt: skip
+    pairs = [(said.get(row), code) for row, code in zip(learnt.rows.tolist(), learnt.codes.tolist(), strict=True)
+             if book.help.said.get(row) is not None]  # fmt: skip
     if len(pairs) < _JUDGED:
         return False
     most_common = Counter(code for _, code in pairs).most_common(1)[0][1]

@@ -149,6 +149,13 @@ class Epoch:
         inside[self.picks] = False
         return inside
 
+    def look(self, revision: int, n_draws: int, alpha: float, *, taught: bool = True) -> "Look":
+        """Plan a look; labels that nobody `taught` have learnt from no pick, whether some were made by now or not."""
+        return Look(
+            revision=revision, population=self.population() if taught else self.drawable, n_draws=n_draws, alpha=alpha,
+            epoch=self, n_batches=self.n_batches if taught else 0,
+        )  # fmt: skip
+
 
 def first_size(n_rows: int) -> int:
     """Return how many answers there are at the first look."""

@@ -15,12 +15,12 @@ from bela.methods._deciding import N_BINS, AssessingMethod, merge_codes
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
 from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
-from bela.methods.bela._looks import Epoch, Look, likely_error
+from bela.methods.bela._looks import Epoch, likely_error
 from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
-from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Proposal, Role
+from bela.records import UNKNOWN, Assessment, BoolArray, Guarantee, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may predict a draw
@@ -98,6 +98,8 @@ class Bela(AssessingMethod):
     def _take_questions(self, book: Book, asked: Asked) -> None:
         """Take note of questions. The first one for training after weighted draws begins an epoch: see `Epoch`."""
         training = [proposal.row for proposal in asked.questions if proposal.role is Role.TRAINING]
+        if training and _FIRST in self.setup.arrays:  # no question tells of picks that were drawn, so not asked
+            self._pick_first(book)
         if training and self.certificates.certified is not None:
             self.certificates.give_up()
             if self.epoch.weighted:
@@ -119,6 +121,9 @@ class Bela(AssessingMethod):
             weights = np.array(proposal.weights, dtype=float)
             self._representative[row] = 1.0 / float(weights[self.certificates.revisions[self._pool_of].bin[row]])
             self.certificates.log.append(Draw(row, self._pool_of, weights))
+            epoch.draw(row, weighted=True)
+        elif proposal.weights:  # asked with the training that gave its release up: nothing can be counted by it
+            self.certificates.log.append(Trained(row))
             epoch.draw(row, weighted=True)
         else:
             self._representative[row] = 1.0
@@ -143,6 +148,8 @@ class Bela(AssessingMethod):
         if digest_arrays(kept) != event.digest:
             raise JournalError(f"the arrays {event.arrays!r} are not those that were recorded: restore a copy")
         *arrays, rows, picks, uniform = kept
+        if len(rows):
+            self._pick_first(book)
         revision = Revision.from_arrays(arrays, rows)
         index = self.certificates.add(book, revision)
         self._representative.update((int(row), 1.0) for row in picks[uniform])
@@ -151,16 +158,12 @@ class Bela(AssessingMethod):
             self.certificates.alpha.take(event.alpha + sum(alpha for _, alpha in event.looks))
             epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
         for n_draws, alpha in event.looks:
-            look = Look(
-                revision=index, population=epoch.population(), n_draws=n_draws, alpha=alpha, epoch=epoch,
-                n_batches=epoch.n_batches,
-            )  # fmt: skip
-            self.certificates.look(book, look)
+            self.certificates.look(book, epoch.look(index, n_draws, alpha, taught=bool(len(rows))))
         epoch.n_looked += bool(epoch.picks or event.looks)  # also where no part of alpha is left for a look
         if event.alpha > 0:
             self.certificates.bet(book, index, event.alpha)
             self._pool, self._pool_of = Pool(revision.bin, revision.outside & ~book.asked, N_BINS), index
-        self._n_learnt = epoch.n_batches
+        self._n_learnt = epoch.n_batches if len(rows) else 0
         if len(picks):
             epoch.add_batch([int(row) for row in picks])
 
@@ -173,14 +176,12 @@ class Bela(AssessingMethod):
         epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
         if self.certificates.revisions:  # the labels that there are, by draws from now on
             n_draws = max(epoch.n_draws(0) - len(waiting), 1)
-            look = Look(
-                revision=len(self.certificates.revisions) - 1, population=epoch.population(), n_draws=n_draws,
-                alpha=epoch.part(0), epoch=epoch, n_batches=0,
-            )  # fmt: skip
-            self.certificates.look(book, look)
+            self.certificates.look(book, epoch.look(len(self.certificates.revisions) - 1, n_draws, epoch.part(0)))
             epoch.n_looked = 1
         if waiting:
             epoch.add_batch(waiting)
+        else:
+            self._n_learnt = -1  # a revision of what is known picks what is asked next
 
     def _waiting(self, book: Book, asking: Sequence[int] = ()) -> list[int]:
         """Return the rows that training has picked and nobody was asked about; those `asking`ed just now too."""
@@ -194,6 +195,8 @@ class Bela(AssessingMethod):
             return self._draw(book, n, []) or self._training(book, n)
         due = self._draws_due(book)
         draws = self._draw(book, min(n, due), [])
+        if self.certificates.certified is not None:  # training gives the release up, and its draws are no others'
+            return draws or self._training(book, n) or self._draw(book, n, [])
         rest = n - len(draws)
         training = self._training(book, rest, draws) if rest else []
         rest = min(rest - len(training), self._draws_ahead() - len(draws))
@@ -202,7 +205,7 @@ class Bela(AssessingMethod):
     def _draws_ahead(self) -> int:
         """Return how many draws may be made while a revision is waited for: a fast answerer shall not draw all rows."""
         epoch = self.epoch
-        if self.certificates.certified is not None or self._n_learnt == epoch.n_batches:
+        if self._n_learnt == epoch.n_batches:
             return len(epoch.drawable)
         return max(round(_AHEAD * epoch.n_draws(epoch.n_looked)) + _LEAST_AHEAD - len(epoch.drawn), 0)
 
@@ -228,7 +231,7 @@ class Bela(AssessingMethod):
 
     def _pick_first(self, book: Book) -> None:
         """Have training pick rows that cover the data, if nothing better is known."""
-        if self._picked_first or len(book.revisions) > self._predicts(book) or book.given:
+        if self._picked_first or self._has_learnt or book.given:
             return
         arrays = self.setup.arrays
         if _FIRST not in arrays:
@@ -241,17 +244,15 @@ class Bela(AssessingMethod):
         pool, taken = self._pool, {proposal.row for proposal in but}
         if not pool.left.any():
             return []
-        weights = self._weights(book)
+        weights = np.ones(1) if self._pool_of is None else self._replay(self._pool_of, book).weights()
         n_left = int(pool.left.sum()) - sum(pool.holds(row) for row in taken)
         recorded, found = () if self._pool_of is None else tuple(weights.tolist()), []
         for number in range(min(n, n_left)):
-            row = pool.draw(weights, self.setup.rng(_DRAWS, len(book.questions) + len(but) + number), taken)
+            rng = self.setup.rng(_DRAWS, len(book.questions) + len(but) + number, book.help.salt)
+            row = pool.draw(weights, rng, taken)
             taken.add(row)
             found.append(Proposal(row=row, role=Role.BOUNDS, revision=book.n_revisions, weights=recorded))
         return found
-
-    def _weights(self, book: Book) -> FloatArray:
-        return np.ones(1) if self._pool_of is None else self._replay(self._pool_of, book).weights()
 
     # ------------------------------------------------------------------------------------------------------ revisions
 
@@ -287,7 +288,8 @@ class Bela(AssessingMethod):
 
     def helper_rows(self, book: Book) -> Sequence[int]:
         """Return what the helper shall be asked, before the next revision is made."""
-        if self.certificates.certified is not None or self._wants_release(book):
+        early = self._predicts(book) and not self.certificates.revisions  # what is picked first depends on it
+        if early or self.certificates.certified is not None or self._wants_release(book):
             return ()
         self._pick_first(book)
         return rows_for_helper(book, self.setup, self.epoch, self._teaches, self._n_learnt)
@@ -333,15 +335,15 @@ class Bela(AssessingMethod):
         self, book: Book, answers: Answers, *, taken: BoolArray, n_next: Callable[[float, int], int], separated: bool,
         looks: tuple[tuple[int, float], ...], alpha: float = 0.0,
     ) -> RevisionJob:  # fmt: skip
-        number, rows = len(book.revisions), answers.rows
+        number, rows, epoch = len(book.revisions), answers.rows, self.epoch
         # Whether a row of a separated revision was drawn in this epoch must not show, not even in what it expects.
-        known = set(self.epoch.base.rows.tolist() if separated else rows.tolist())
+        known = set(epoch.base.rows.tolist() if separated else rows.tolist())
         drawn = [self._representative.get(row, 0.0) if row in known else 0.0 for row in rows.tolist()]
         return RevisionJob(
             version=book.version, name=f"revision-{number:04}-{book.version}", n_answers=len(rows), rows=rows,
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
             representative=np.array(drawn), rng=self.setup.rng(_TRAINING, number), learner=self.learner,
-            helped=helped_answers(book),
+            helped=helped_answers(book), is_due=lambda: self.epoch is epoch,
             predicted=tuple(merge_codes(book, one.codes) for one in self.setup.predictions.values()),
         )  # fmt: skip
 
@@ -380,9 +382,8 @@ class Bela(AssessingMethod):
         return self.certificates.replay(index, book.declined, start=self.epoch.start)
 
     def _assess(self, book: Book) -> Assessment:
-        (best, right), began = self.certificates.best(book), bool(self.certificates.revisions)
+        (best, right), began = self.certificates.best(book), self._has_learnt
         certificate = self._certificate(book, right / book.n_rows, Guarantee.ANYTIME)
-        began = self._has_learnt
         return Assessment(
             certificate=certificate, forecast=self._current_plan(book).forecast if began else None,
             climb=lambda: make_ladder(self._situation(book) if began else None, book, certificate.lower),

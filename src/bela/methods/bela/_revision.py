@@ -165,6 +165,7 @@ class RevisionJob:
     rng: np.random.Generator
     name: str
     separated: bool
+    is_due: Callable[[], bool]  # not any more where an epoch has begun since: its picks and parts are of the one before
     predicted: tuple[IntArray, ...] = ()  # class codes of all rows, by others
     looks: tuple[tuple[int, float], ...] = ()
     alpha: float = 0.0
@@ -184,8 +185,9 @@ class RevisionJob:
         fitting = partial(learner.fit, self.rows, codes)
         if self.predicted:
             fitting = partial(fitting, [place[some] for some in self.predicted])
-        if self.helped is not None:
-            fitting = partial(fitting, helped=_of_classes(self.helped, place))
+        helped = None if self.helped is None else _of_classes(self.helped, place)
+        if helped is not None and len(helped.rows):
+            fitting = partial(fitting, helped=helped)
         fit = fitting()
         revision = make_revision(fit, codes, self.representative)
         seen, *arrays = revision.to_arrays()
@@ -193,8 +195,10 @@ class RevisionJob:
         picks = learner.next_questions(fit, self.taken, n_next, uniform_share=0.0, rng=self.rng)
         return [classes[seen].astype(np.int32), *arrays, self.rows, picks.rows, picks.uniform]
 
-    def decide(self, book: Book, arrays: Sequence[AnyArray]) -> Revised:
-        """Adopt the revision, with the parts of alpha that its certificates may spend."""
+    def decide(self, book: Book, arrays: Sequence[AnyArray]) -> Revised | None:
+        """Adopt the revision, with the parts of alpha that its certificates may spend, unless it comes too late."""
+        if not self.is_due():
+            return None
         return Revised(
             version=self.version, n_answers=self.n_answers, arrays=self.name, digest=digest_arrays(arrays),
             method_version=VERSION, separated=self.separated, looks=self.looks, alpha=self.alpha,
