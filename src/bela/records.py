@@ -1,7 +1,7 @@
 """The values that cross a seam: frozen, checked when made, and with no behaviour of their own."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -364,6 +364,12 @@ class Result:
             f"{self.certificate.claim}>"
         )
 
+    def __reduce__(self) -> tuple[Callable[..., "Result"], tuple[dict[str, object]]]:
+        """Go from one process to another without the campaign, which `predict` would need."""
+        return _remake_result, (
+            {entry.name: getattr(self, entry.name) for entry in fields(self)} | {"predictor": None},
+        )
+
     def predict(self, data: object, predictions: Mapping[str, object] | None = None) -> NewLabels:
         """Label rows that were not in the campaign; nothing is certified of them.
 
@@ -382,3 +388,7 @@ class Result:
     def sure(self) -> Mapping[float, BoolArray]:
         """Which rows are right to 0.9, 0.95 and 0.99, all at once; none where the method does not say."""
         return {} if self.parts is None else {share: part.rows for share, part in self.parts.sure.items()}
+
+
+def _remake_result(values: dict[str, Any]) -> Result:
+    return Result(**values)

@@ -238,3 +238,17 @@ def test_another_helper_of_the_same_name_begins_an_epoch(reopened):
         epochs.append(campaign.method.epoch is not before)
     assert epochs == [False, True]
     assert campaign.book.help.salt != salt
+
+
+def test_a_new_name_begins_an_epoch_where_a_helper_has_spoken():
+    """Its words may be classes by another name: whoever renames has seen the draws. Without one, nothing changes."""
+    X, y = RUNS.balanced(np.random.default_rng(0))
+    for helper, begins in ((y, True), (None, False)):
+        campaign = begin({"data": X, "learner": RUNS.Learning(X, 1)}, helper=helper)
+        go(campaign, y, 40)
+        before = campaign.method.epoch
+        campaign.rename_class(campaign.classes[0], 7)
+        assert (campaign.method.epoch is not before) == begins
+        between = campaign.method.epoch
+        campaign.undo()
+        assert (campaign.method.epoch is not between) == begins

@@ -162,10 +162,11 @@ class Book:
         self.codes.add(self._new_name(event.label))
         self.steps.append(Step(event))
 
-    def _rename_class(self, event: events.ClassRenamed) -> None:
+    def _rename_class(self, event: events.ClassRenamed) -> Change | None:
         self.code_of(event.old)
         self.codes.rename(event.old, self._new_name(event.new))
         self.steps.append(Step(event))
+        return None if self.help.name is None else event  # other words of the helper are classes from now on
 
     def _new_name(self, label: Label) -> Label:
         if self.codes.find(label) is not None:
@@ -237,6 +238,7 @@ class Book:
                 self.codes.remove(undone.label)
             case events.ClassRenamed():
                 self.codes.rename(undone.new, undone.old)
+                return None if self.help.name is None else undone
             case events.ClassMerged():
                 self.codes.restore(undone.old, step.code)
                 known, declined = self.known.copy(), self.declined.copy()

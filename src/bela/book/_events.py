@@ -284,5 +284,15 @@ class Unmerged:
 
 
 Change: TypeAlias = (
-    Began | Asked | Revised | TargetSet | RowChanged | Merged | Unmerged | HelperBegan | Helped | HelperEnded
+    Began
+    | Asked
+    | Revised
+    | TargetSet
+    | RowChanged
+    | Merged
+    | Unmerged
+    | HelperBegan
+    | Helped
+    | HelperEnded
+    | ClassRenamed
 )

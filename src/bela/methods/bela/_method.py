@@ -7,7 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from bela.book import Asked, Began, Book, Change, HelperBegan, HelperEnded, Merged, Revised, RowChanged, Unmerged
+from bela.book import (  # isort: skip
+    Asked, Began, Book, Change, ClassRenamed, HelperBegan, HelperEnded, Merged, Revised, RowChanged, Unmerged,
+)  # fmt: skip
 from bela.errors import JournalError
 from bela.learning import Answers
 from bela.methods import METHODS
@@ -82,10 +84,10 @@ class Bela(AssessingMethod):
                 self.certificates.change_row(change)
             case Merged() | Unmerged():
                 self._begin_anew(book, change)
-            case HelperBegan() | HelperEnded() if book.questions and self.certificates.certified is None:
-                self._begin_anew(book)
-            case HelperBegan():
+            case HelperBegan() if not book.questions:
                 self.epoch.helped = True
+            case HelperBegan() | HelperEnded() | ClassRenamed() if self.certificates.certified is None:
+                self._begin_anew(book)
 
     def _begin_epoch(self, book: Book, alpha: float, *, asking: Sequence[int] = ()) -> Epoch:
         self.certificates.alpha.take(alpha)
@@ -168,7 +170,7 @@ class Bela(AssessingMethod):
             epoch.add_batch([int(row) for row in picks])
 
     def _begin_anew(self, book: Book, change: Merged | Unmerged | None = None) -> None:
-        """Begin an epoch after a merge, or where a helper comes or goes: those who decided on it had seen the draws."""
+        """Begin an epoch after a merge, or a change of the helper or its words: who decided that had seen the draws."""
         self._pick_first(book)
         waiting = self._waiting(book)
         if change is not None:
@@ -193,8 +195,7 @@ class Bela(AssessingMethod):
         """Choose up to n further questions: training or draws, whichever is due, and the other where there is none."""
         if self._wants_release(book):  # nothing else is due until it is made
             return self._draw(book, n, []) or self._training(book, n)
-        due = self._draws_due(book)
-        draws = self._draw(book, min(n, due), [])
+        draws = self._draw(book, min(n, self._draws_due(book)), [])
         if self.certificates.certified is not None:  # training gives the release up, and its draws are no others'
             return draws or self._training(book, n) or self._draw(book, n, [])
         rest = n - len(draws)
@@ -393,8 +394,7 @@ class Bela(AssessingMethod):
 
     def _batch(self, book: Book) -> int:
         """Return how many questions can be asked at once without loss; 1 until somebody has asked for the first."""
-        epoch = self.epoch
-        if self._pool_of is not None or not epoch.n_batches:
+        if self._pool_of is not None or not self.epoch.n_batches:
             return 1
         self._pick_first(book)
         return max(1, min(self._draws_due(book) or len(self._waiting(book)), _BATCH))
