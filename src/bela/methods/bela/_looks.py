@@ -170,11 +170,10 @@ def best_share(error: float, n_learnt: int, n_answers: int, alpha: float, n_clas
     """
     if error >= _FEW and n_learnt < _ENOUGH * n_classes:
         return float(SHARES[1])
-    shares = SHARES if error < _FEW else SHARES[:3]  # with many errors, training pays beyond the next look
-    n_draws = shares * n_answers
+    n_draws = SHARES * n_answers
     left = np.clip(error * ((n_answers - n_draws) / n_learnt) ** -_USUAL_SLOPE, 1e-4, 0.9)
     width = NormalDist().inv_cdf(1.0 - alpha) * np.sqrt(left * (1.0 - left) / n_draws)
-    return float(shares[np.argmin(left + width - math.log(alpha) / (2.0 * n_draws))])
+    return float(SHARES[np.argmin(left + width - math.log(alpha) / (2.0 * n_draws))])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
