@@ -184,7 +184,7 @@ def test_training_goes_on_after_a_merge_at_any_moment():
         go(campaign, y, campaign.n_asked + 1)
     campaign.merge_class(3, 2)
     before = len(campaign.book.revisions)
-    go(campaign, np.minimum(y, 2), 130)
+    go(campaign, np.minimum(y, 2), len(y) - 20)
     assert len(campaign.book.revisions) > before + 1
 
 
