@@ -93,7 +93,7 @@ def test_training_chooses_as_if_no_draw_existed(clusters):
         campaign = start(X, seed=3)
         campaign.method.setup = replace(campaign.method.setup, key=key)
         # what is random in training follows from the key as well: let it be the same
-        campaign.method.setup = _same_training(campaign.method.setup)
+        campaign.method.setup = RUNS.SameTraining(campaign.method.setup)
         answer(campaign, lambda question: int(y[question.row]), 150)
         campaigns.append(campaign)
     one, *others = (campaign.method for campaign in campaigns)
@@ -110,23 +110,6 @@ def test_training_chooses_as_if_no_draw_existed(clusters):
         assert looks[0] == looks[1]
         n_free += len(set(other.epoch.drawn) & set(other.epoch.picks))
     assert n_free > 5
-
-
-class _SameTraining:
-    """A set-up whose training stream does not depend on the key."""
-
-    def __init__(self, setup: Any) -> None:
-        self._setup = setup
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._setup, name)
-
-    def rng(self, stream: int, number: int, salt: int = 0) -> np.random.Generator:
-        return np.random.default_rng([5, number]) if stream == 11 else self._setup.rng(stream, number, salt)
-
-
-def _same_training(setup: Any) -> Any:
-    return _SameTraining(setup)
 
 
 def test_a_look_is_at_a_number_of_draws_that_was_fixed_before(clusters):

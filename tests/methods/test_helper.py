@@ -122,19 +122,6 @@ def test_methods_that_learn_from_no_helper(clusters: Any, method: str) -> None:
         Campaign(X, method=method, helper=Helper(y)).ask()
 
 
-class SameTraining:
-    """A set-up whose draws alone depend on the key."""
-
-    def __init__(self, setup: Any) -> None:
-        self._setup = setup
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._setup, name)
-
-    def rng(self, stream: int, number: int, salt: int = 0) -> np.random.Generator:
-        return self._setup.rng(stream, number, salt) if stream == 12 else np.random.default_rng([5, stream, number])
-
-
 def test_nothing_that_a_helper_sees_depends_on_draws(clusters: Any) -> None:
     """With other draws, the helper is asked the same rows in the same order, and training goes the same way."""
     X, y = clusters
@@ -142,7 +129,7 @@ def test_nothing_that_a_helper_sees_depends_on_draws(clusters: Any) -> None:
     for key in (1, 2, 3):
         helper = Helper(y)
         campaign = begin(X, helper=helper, seed=3)
-        campaign.method.setup = SameTraining(replace(campaign.method.setup, key=key))
+        campaign.method.setup = RUNS.SameTraining(replace(campaign.method.setup, key=key))
         go(campaign, y, 150)
         found.append((helper, campaign.method))
     (one, first), *others = found

@@ -67,7 +67,7 @@ def paths(method: type[Bela], batch: int, **how: Any) -> list[Any]:
     for key in (1, 2, 3):
         y, options = data(0, **how)
         campaign = begin(options, method)
-        campaign.method.setup = HELPERS.SameTraining(replace(campaign.method.setup, key=key))
+        campaign.method.setup = RUNS.SameTraining(replace(campaign.method.setup, key=key))
         go(campaign, y, 150, batch)
         helper = options.get("helper")
         found.append((path(campaign), campaign.method.epoch.picks, [] if helper is None else helper.asked))

@@ -501,6 +501,19 @@ DESIGNS |= {f"honest: {name}": design for name, (_, design) in BROKEN.items()}
 # --------------------------------------------------------------------------------------------------------- runs
 
 
+class SameTraining:
+    """A set-up whose draws alone depend on the key."""
+
+    def __init__(self, setup: Any) -> None:
+        self._setup = setup
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._setup, name)
+
+    def rng(self, stream: int, number: int, salt: int = 0) -> np.random.Generator:
+        return self._setup.rng(stream, number, salt) if stream == 12 else np.random.default_rng([5, stream, number])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What became of a run: was the certificate ever above the truth, and how far did it go?"""

@@ -195,9 +195,9 @@ def _found(kind: str) -> Embedding | None:
 
 
 def _advice(kind: str) -> str:
-    """Say what would be worth while where no model reads a column; nothing about images, where fewer are ready."""
+    """Say what would be worth while where no model reads a column. What is saved was measured on texts only."""
     if not any(map(is_installed, RUNNERS)):
-        return f"no model reads the {kind}s: {_INSTALL}; {_SAVES}"
+        return f"no model reads the {kind}s: {_INSTALL}" + (f"; {_SAVES}" if kind == "text" else "")
     if kind == "text":
         return f"no sentence model is on this machine: --embed {_FETCH} fetches one (some 90 MB); {_SAVES}"
     return ""
