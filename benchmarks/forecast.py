@@ -1,11 +1,11 @@
 """Can the forecasts be believed? What the ladder said, and what it took in truth.
 
-    python benchmarks/forecast.py [--seeds 2] [--jobs 2] [--only mnist,trec]
+    python benchmarks/forecast.py [--seeds 2] [--jobs 2] [--only mnist,trec] [--out docs/live]
 
 Needs BELA_DATA. A campaign without a target is stopped after 100, 200, 400 and 800 answers, and its ladder written
 down. For each rung that it expects, the same campaign goes on with that share as its target. Reported: how often the
 interval held the number of answers that it took, the median ratio of its ends, and when "too early" was said. Table
-and CSV go to docs/live/.
+and CSV go to --out, run by run.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from __future__ import annotations
 import argparse
 import csv
 import statistics
+from pathlib import Path
 from typing import Any
 
 from _measure import answer_one, in_own_processes
-from live import BARS, OUT, load
+from live import BARS, OUT, load, names_of
 
 MOMENTS = (100, 200, 400, 800)
 MOST = 4000  # answers: a rung that takes longer is not followed
@@ -87,17 +88,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default=",".join(BARS))
+    parser.add_argument("--only", type=names_of(BARS), default=list(BARS))
+    parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
-    jobs = [{"data": data, "seed": seed} for seed in range(arguments.seeds) for data in arguments.only.split(",")]
+    jobs = [{"data": data, "seed": seed} for seed in range(arguments.seeds) for data in arguments.only]
     results: list[dict[str, Any]] = []
     for _, found in in_own_processes(__file__, jobs, arguments.jobs):
         for said in found:
             print(said, flush=True)
         results += found
-        OUT.mkdir(parents=True, exist_ok=True)
-        (OUT / "forecast.md").write_text(summary(results), encoding="utf-8")
-        with (OUT / "forecast.csv").open("w", encoding="utf-8", newline="") as file:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        (arguments.out / "forecast.md").write_text(summary(results), encoding="utf-8")
+        with (arguments.out / "forecast.csv").open("w", encoding="utf-8", newline="") as file:
             names = ["data", "seed", "moment", "rung", "prospect", "low", "answers", "high", "took"]
             writer = csv.DictWriter(file, names, restval="")
             writer.writeheader()

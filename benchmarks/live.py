@@ -14,6 +14,7 @@ import csv
 import os
 import statistics
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ OUT = Path(__file__).parent.parent / "docs" / "live"
 
 def load(name: str) -> tuple[Any, Any]:
     """Return rows, as `bela.simulate` takes them, and their labels."""
+    if name not in BARS:
+        raise ValueError(f"there is no dataset {name!r}: there are {', '.join(BARS)}")
     import numpy as np
     import pandas as pd
 
@@ -58,6 +61,20 @@ def load(name: str) -> tuple[Any, Any]:
     if name == "photos":
         return prepare(data / "photos", exclude=["folder"]), labels
     return np.load(data / "photos-efficientnet.npy").astype(np.float32), labels
+
+
+def names_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return what an option makes of names with commas between them, each of which must be one of the choices."""
+    known = list(choices)
+
+    def split(text: str) -> list[str]:
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"there is no {name!r}: there are {', '.join(known)}")
+        return names
+
+    return split
 
 
 def one(*, data: str, mode: str, seed: int) -> dict[str, Any]:
@@ -109,16 +126,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default=",".join(BARS))
-    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--only", type=names_of(BARS), default=list(BARS))
+    parser.add_argument("--modes", type=names_of(MODES), default=list(MODES))
     parser.add_argument("--go-on", action="store_true", help="measure what is missing only")
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
     jobs = [
         {"data": data, "mode": mode, "seed": seed}
         for seed in range(arguments.seeds)
-        for data in arguments.only.split(",")
-        for mode in arguments.modes.split(",")
+        for data in arguments.only
+        for mode in arguments.modes
     ]
     results = _read(arguments.out) if arguments.go_on else []
     there = {(r["data"], r["mode"], r["seed"]) for r in results}

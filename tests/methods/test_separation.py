@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from bela import Campaign
-from bela.book import Asked
+from bela.book import Asked, Book, Change, Helped, RowChanged
 from bela.methods import METHODS
 from bela.methods.bela import Bela
 from bela.methods.bela._certificates import Draw
+from bela.methods.bela._helping import helped_answers
 from bela.methods.bela._revision import RevisionJob
 from bela.protocols import Setup
 from bela.records import Role
@@ -99,6 +100,54 @@ def test_training_chooses_as_if_no_draw_existed(predicted, helper, batch):
 def test_passing_over_draws_shows():
     """The twin: where training leaves out rows that were drawn, it goes another way with other draws."""
     assert not are_same(paths(RUNS.PassingOver, 1, predicted=True, helper=None))
+
+
+class OthersThanDrawn(Bela):
+    """Where all that was picked is declined, rows are tried next that were not drawn."""
+
+    def follow(self, book: Book, change: Change) -> None:
+        picks = len(self.epoch.picks) if book.questions else 0
+        super().follow(book, change)
+        if isinstance(change, RowChanged) and 0 < picks < len(self.epoch.picks):
+            rows = [row for row in range(book.n_rows) if not book.asked[row]]
+            self.epoch.picks[picks:] = rows[: len(self.epoch.picks) - picks]
+
+
+@pytest.mark.parametrize(("method", "same"), [(Bela, True), (OthersThanDrawn, False)])
+def test_what_is_tried_after_declined_rows_depends_on_no_draw(method, same):
+    """Training that gets no answer tries the same rows whatever was drawn, and those that were drawn count."""
+    found = []
+    for key in (1, 2, 3):
+        y, options = data(0, predicted=False, helper=None)
+        campaign = begin(options, method)
+        campaign.method.setup = RUNS.SameTraining(replace(campaign.method.setup, key=key))
+        declined = 0
+        while campaign.n_asked < 60:
+            for question in campaign.ask(3):
+                if question.role is Role.TRAINING and declined < 25:
+                    campaign.skip(question.id)
+                    declined += 1
+                else:
+                    campaign.tell(question.id, int(y[question.row]))
+        found.append([campaign.method.epoch.picks, path(campaign)])
+        assert campaign.book.n_revisions > 0
+    assert are_same(found) == same
+
+
+def test_what_a_helper_says_late_is_not_heard_before_the_release():
+    """An answer that was asked for in an epoch before, and comes in this one, comes by its draws: nobody learns it."""
+    y, X = np.arange(900) % 3, np.random.default_rng(0).normal(size=(900, 2))
+    campaign = begin({"data": X, "learner": RUNS.Learning(X, 1), "helper": HELPERS.Helper(y, right=0.6)})
+    go(campaign, y, 40)
+    method, book = campaign.method, campaign.book
+    campaign.merge_class(campaign.classes[0], campaign.classes[1])  # an epoch begins
+    wanted = set(method.epoch.picks) | set(method.helper_rows(book)) | set(book.help.said)
+    late = next(row for row in range(900) if row not in wanted)
+    before = helped_answers(book, method.setup, method.epoch)
+    campaign._recorder.make(Helped, rows=(late,), labels=(int(y[late]),), cost=0.0)
+    after, released = (helped_answers(book, method.setup, epoch) for epoch in (method.epoch, None))
+    assert before.rows.tolist() == after.rows.tolist()
+    assert late in released.rows  # the twin: what was heard before depended on when it came
 
 
 @pytest.mark.parametrize("batch", [1, 9])

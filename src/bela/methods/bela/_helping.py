@@ -23,31 +23,47 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
     """
     if book.help.name is None:
         return []
-    n_base = len(epoch.base.rows)
     learnt = epoch.training({row: code for row, code in teaches.items() if epoch.batch_of.get(row, 0) <= n_learnt})
-    if is_worthless(book, learnt):
+    if is_worthless(book, setup, epoch, learnt):
         return []
-    order = setup.rng(_STREAM, 0).permutation(book.n_rows)
-    chosen = order[epoch.drawable[order]][: _EACH * (n_base + len(epoch.picks))]
-    return [row for row in dict.fromkeys([*epoch.picks, *chosen.tolist()]) if row not in book.help.said]
+    return [row for row in _wanted(setup, epoch) if row not in book.help.said]
 
 
-def is_worthless(book: Book, learnt: Answers) -> bool:
+def _wanted(setup: Setup, epoch: Epoch) -> list[int]:
+    """Return all rows that an epoch has had a helper asked about so far."""
+    order = setup.rng(_STREAM, 0).permutation(len(epoch.drawable))
+    chosen = order[epoch.drawable[order]][: _EACH * (len(epoch.base.rows) + len(epoch.picks))]
+    return list(dict.fromkeys([*epoch.picks, *chosen.tolist()]))
+
+
+def _heard(setup: Setup, epoch: Epoch) -> frozenset[int]:
+    """Return the rows of which training may hear in an epoch what a helper says.
+
+    What was asked before the epoch and is answered in it comes at some moment, while draws are made or after them, and
+    so it is not heard before everything is released, unless the epoch asks for it too and therefore waits for it.
+    """
+    return epoch.spoken.union(_wanted(setup, epoch))
+
+
+def is_worthless(book: Book, setup: Setup, epoch: Epoch, learnt: Answers) -> bool:
     """Whether the helper has agreed with people no more often than the most common answer would have.
 
     A label that is no class is a disagreement like any other: whether it is one by now, draws may have decided.
     """
-    said = book.help.codes(book.codes, book.steps)
+    said, heard = book.help.codes(book.codes, book.steps), _heard(setup, epoch)
     pairs = [(said.get(row), code) for row, code in zip(learnt.rows.tolist(), learnt.codes.tolist(), strict=True)
-             if book.help.said.get(row) is not None]  # fmt: skip
+             if row in heard and book.help.said.get(row) is not None]  # fmt: skip
     if len(pairs) < _JUDGED:
         return False
     most_common = Counter(code for _, code in pairs).most_common(1)[0][1]
     return bool(sum(one == other for one, other in pairs) <= most_common)
 
 
-def helped_answers(book: Book) -> Answers | None:
-    """Return what the helper has said, as class codes; None if nothing."""
+def helped_answers(book: Book, setup: Setup, epoch: Epoch | None) -> Answers | None:
+    """Return what the helper has said that an epoch may learn from, as class codes; all of it for a release."""
     said = book.help.codes(book.codes, book.steps)
+    if epoch is not None and said:
+        heard = _heard(setup, epoch)
+        said = {row: code for row, code in said.items() if row in heard}
     rows, codes = np.array(list(said), dtype=np.intp), np.array(list(said.values()), dtype=np.int32)
     return Answers(rows=rows, codes=codes) if len(rows) else None

@@ -16,8 +16,10 @@ from bela.book import Book
 from bela.bounds import errors_upper_one_look
 from bela.learning import Answers
 from bela.methods.bela._revision import Revision
+from bela.protocols import Setup
 from bela.records import UNKNOWN, BoolArray
 
+TRAINING = 11  # the stream of all that is random in training
 GROWTH = math.sqrt(2.0)  # of the answers from one revision to the next
 FIRST = 50  # answers to the first look, where there are rows enough
 _MOST_FIRST = 200
@@ -31,6 +33,7 @@ _USUAL_SLOPE = 0.35
 _FEW = 0.1
 _FALL = 1.2  # how fast the parts of alpha fall: like (k + 2) ** -1.2
 _PRIOR = 4.0  # draws that a fit's own view of its errors is worth
+_OTHERS = 10  # rows to try next where all that were picked were declined
 _ENOUGH = 8  # answers a class, before which training pays beyond the next look
 
 
@@ -57,6 +60,7 @@ class Epoch:
     drawn: list[int] = field(default_factory=list)
     asked_until: list[float] = field(default_factory=list)  # the batch that training had come to, at each draw
     batch: int = 0  # the last of which a row was asked
+    spoken: frozenset[int] = frozenset()  # rows that a helper had said something about when it began
     helped: bool = False  # whether somebody helps who was worth something so far
     weighted: bool = False  # whether rows were drawn with weights: no look may count these
 
@@ -74,7 +78,7 @@ class Epoch:
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
             first=first, n_looks=n_looks, ended=not (book.target is None and book.budget is None),
-            helped=book.help.name is not None, sparing=sparing,
+            spoken=frozenset(book.help.said), helped=book.help.name is not None, sparing=sparing,
         )  # fmt: skip
 
     def size(self, look: int) -> int:
@@ -134,6 +138,15 @@ class Epoch:
         asked, self.picks, self.n_batches = self.picks, [], 0
         first = rows[: self.n_picks(self.n_looked)]
         self.add_batch([*first, *(row for row in asked if row not in set(first))])
+
+    def pick_others(self, teaches: Mapping[int, int], setup: Setup) -> None:
+        """Pick others where nothing can be learnt from, as all that were picked were declined; drawn rows like any."""
+        while self.picks and not len(self.base.rows) and all(teaches.get(row) == UNKNOWN for row in self.picks):
+            order = setup.rng(TRAINING, len(self.drawable)).permutation(len(self.drawable))
+            others = [int(row) for row in order[self.population()[order]]][:_OTHERS]
+            if not others:
+                return
+            self.add_batch(others)
 
     def train(self, row: int) -> None:
         """Take note of a training question; one that was in no batch joins the last, or is the first."""

@@ -17,7 +17,7 @@ from bela.methods._deciding import N_BINS, AssessingMethod, merge_codes
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
 from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
-from bela.methods.bela._looks import Epoch, likely_error
+from bela.methods.bela._looks import TRAINING, Epoch, likely_error
 from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
@@ -25,7 +25,7 @@ from bela.protocols import Job, Setup
 from bela.records import UNKNOWN, Assessment, BoolArray, Guarantee, Proposal, Role
 from bela.storage import digest_arrays
 
-_DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may predict a draw
+_DRAWS = 12  # a stream of its own, as that of training is: nothing about training may predict a draw
 _FIRST = "first-questions"
 _BATCH = 64  # the most questions at once
 _LIVE = 0.6  # of alpha, for the looks of the first epoch
@@ -81,6 +81,7 @@ class Bela(AssessingMethod):
                 self._adopt(book, change)
             case RowChanged():
                 self._learn(change)
+                self.epoch.pick_others(self._teaches, self.setup)
                 self.certificates.change_row(change)
             case Merged() | Unmerged():
                 self._begin_anew(book, change)
@@ -225,9 +226,6 @@ class Bela(AssessingMethod):
         self._pick_first(book)
         but = {proposal.row for proposal in drawn}
         found = [row for row in self._waiting(book) if row not in but][:n]
-        if not found and not book.n_known and not book.open:  # all first questions were declined: try others
-            order = self.setup.rng(_TRAINING, book.n_rows).permutation(book.n_rows)
-            found = [int(row) for row in order[~book.asked[order]] if row not in but][:n]
         return [Proposal(row=row, role=Role.TRAINING, revision=book.n_revisions) for row in found]
 
     def _pick_first(self, book: Book) -> None:
@@ -236,7 +234,7 @@ class Bela(AssessingMethod):
             return
         arrays = self.setup.arrays
         if _FIRST not in arrays:
-            arrays.save(_FIRST, [first_questions(self.setup, self.learner(), self.setup.rng(_TRAINING, book.n_rows))])
+            arrays.save(_FIRST, [first_questions(self.setup, self.learner(), self.setup.rng(TRAINING, book.n_rows))])
         rows = [int(row) for row in arrays.load(_FIRST)[0] if self.epoch.drawable[row]]
         self.epoch.complete_batch(rows)
         self._picked_first = True
@@ -313,7 +311,7 @@ class Bela(AssessingMethod):
     def _separated(self, book: Book) -> RevisionJob:
         epoch = self.epoch
         look, answers = epoch.n_looked, epoch.training(self._teaches)
-        epoch.helped = book.help.name is not None and not is_worthless(book, answers)
+        epoch.helped = book.help.name is not None and not is_worthless(book, self.setup, epoch, answers)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
         n_next = partial(epoch.n_picks, look + bool(epoch.picks), len(answers.rows))
         return self._job(book, answers, taken=~epoch.population(), n_next=n_next, separated=True, looks=looks)
@@ -343,8 +341,8 @@ class Bela(AssessingMethod):
         return RevisionJob(
             version=book.version, name=f"revision-{number:04}-{book.version}", n_answers=len(rows), rows=rows,
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
-            representative=np.array(drawn), rng=self.setup.rng(_TRAINING, number), learner=self.learner,
-            helped=helped_answers(book), is_due=lambda: self.epoch is epoch,
+            representative=np.array(drawn), rng=self.setup.rng(TRAINING, number), learner=self.learner,
+            helped=helped_answers(book, self.setup, epoch if separated else None), is_due=lambda: self.epoch is epoch,
             predicted=tuple(merge_codes(book, one.codes) for one in self.setup.predictions.values()),
         )  # fmt: skip
 
