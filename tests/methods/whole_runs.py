@@ -21,6 +21,7 @@ from bela import Campaign
 from bela.book import Book, Change, Revised, RowChanged
 from bela.learning import Answers, Fit, Picks
 from bela.methods import METHODS
+from bela.methods._deciding import N_BINS
 from bela.methods.bela import Bela, _parts
 from bela.methods.bela._planning import Plan
 from bela.methods.bela._revision import RevisionJob
@@ -200,6 +201,12 @@ def more_of_both(rng: Rng) -> Data:
     return X, np.where(np.abs(X[:, 0]) < 3.0, rng.integers(0, 4, len(y)), y)
 
 
+def clear_and_muddled(rng: Rng) -> Data:
+    """Two classes that anybody can tell apart, and two that nobody can."""
+    y = rng.integers(0, 4, 300)
+    return rng.normal(size=(300, 2)) * 0.5 + np.array([(-6, 0), (6, 0), (0, 6), (0, 6)])[y], y
+
+
 # ------------------------------------------------------------------------------------------------------ designs
 
 
@@ -317,6 +324,21 @@ DESIGNS = {
     "sure part": Design(population=traps, about="sure", until=0.9),
     "sure part, a vain model": Design(population=more_of_both, learner=overconfident, about="sure"),
     "sure part, restless": Design(population=balanced, method=Restless, options={"target": 0.99}, about="sure"),
+    "class target": Design(population=balanced, options={"target": 0.85, "class_target": 0.8}),
+    "class target, by class": Design(population=noisy, options={"target": 0.7, "class_target": 0.75}, about="classes"),
+    "class target, budget, by class": Design(
+        population=balanced, options={"budget": 120, "class_target": 0.9}, about="classes"
+    ),
+    "class target, restless": Design(
+        population=many_classes,
+        method=Restless,
+        options={"target": 0.99, "class_target": 0.9},
+        skips=one_in_ten,
+        batch=5,
+    ),
+    "class target, restless, by class": Design(
+        population=rare, method=Restless, options={"target": 0.99, "class_target": 0.9}, about="classes", until=0.45
+    ),
     "restless": Design(population=balanced, method=Restless, options={"target": 0.99}),
     "restless, vain, a tenth skipped, in grids": Design(
         population=noisy, learner=overconfident, method=Restless, options={"target": 0.99}, skips=one_in_ten, batch=5
@@ -464,6 +486,21 @@ class HelperCertifies(Bela):
         super().follow(book, change)
 
 
+class FavouredUnseen(Bela):
+    """Rows of the two classes that are easy are drawn far more often once there are labels, and nobody counts it."""
+
+    def _current_plan(self, book: Book) -> Plan:
+        return Plan(role=Role.BOUNDS)
+
+    def _weights(self, book: Book, index: int) -> FloatArray:
+        factors = [64.0 if label in (0, 1) else 1.0 for label in book.codes.classes]
+        n_codes = int(self.certificates.revisions[index].codes.max()) + 1
+        return np.concatenate([np.ones(N_BINS), factors[:n_codes]])
+
+    def _take_question(self, proposal: Proposal) -> None:
+        super()._take_question(replace(proposal, weights=proposal.weights[:N_BINS]))
+
+
 class Surest(Nearby):
     """Asks where it is in no doubt at all."""
 
@@ -487,6 +524,10 @@ BROKEN: dict[str, tuple[type[Bela], Design]] = {
         Design(population=many_classes, learner=overconfident, about="classes", until=0.9),
     ),
     "alpha not divided by parts": (UndividedParts, Design(population=balanced, learner=overconfident, about="sure")),
+    "a favoured class, not counted": (
+        FavouredUnseen,
+        Design(population=clear_and_muddled, options={"target": 0.97, "class_target": 0.9}, until=0.5),
+    ),
     "only the last answer counts": (LastWord, Design(population=useless, denies=True, until=0.5)),
     "a helper's answer counts as a draw": (
         HelperCertifies,

@@ -57,6 +57,7 @@ class Book:
         self.n_suggested = dict.fromkeys(Role, 0)  # answers that were given with a suggestion in sight
         self.began: events.Began | None = None
         self.target: float | None = None
+        self.class_target: float | None = None  # a share of the labels of each class
         self.budget: int | None = None
         self.exhausted = False
         self.cost = 0.0  # of all answers, those taken back included
@@ -83,7 +84,7 @@ class Book:
     def _begin(self, event: events.Began) -> Change:
         if self.began is not None or event.n_rows != self.n_rows:
             raise ValueError(f"a campaign begins once, and has {self.n_rows} rows")
-        self.began, self.target, self.budget = event, event.target, event.budget
+        self.began, self.target, self.class_target, self.budget = event, event.target, event.class_target, event.budget
         return event
 
     def _ask(self, event: events.Asked) -> Change:
@@ -188,7 +189,7 @@ class Book:
     def _set_target(self, event: events.TargetSet) -> Change:
         if event.budget is not None and event.budget > self.n_rows:
             raise ValueError(f"there are {self.n_rows} rows")
-        self.target, self.budget = event.target, event.budget
+        self.target, self.class_target, self.budget = event.target, event.class_target, event.budget
         return event
 
     # ----------------------------------------------------------------------------------------------------- undo

@@ -46,6 +46,7 @@ class Began(Event, kind="began"):
     n_given: Count = 0
     set_aside: tuple[Count, ...] = ()
     target: Share | None = None
+    class_target: Share | None = None
     budget: Count | None = None
 
 
@@ -190,6 +191,7 @@ class TargetSet(Event, kind="target set"):
     """The campaign will stop elsewhere than was said before."""
 
     target: Share | None = None
+    class_target: Share | None = None
     budget: Count | None = None
 
 

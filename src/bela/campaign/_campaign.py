@@ -11,6 +11,7 @@ import numpy as np
 from bela.book import Asked, Began, Book, events
 from bela.campaign import _inputs as inputs
 from bela.campaign._helping import Helping
+from bela.campaign._limits import all_reached, check_limits
 from bela.campaign._predict import predict_new
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
@@ -36,14 +37,13 @@ class Campaign(AbstractContextManager["Campaign", None]):
         or data that were prepared before.
     method, seed
         How questions are chosen and rows labelled, by name, and all that is random.
-    target, confidence, budget
-        Stop when at least this share of the labels is certified right, with this confidence (None to go on), or after
-        this many answers (None for as many as there are rows).
+    target, class_target, confidence, budget
+        Stop when at least this share of the labels is certified right, and this share of those of each class, with this
+        confidence (None to go on), or after this many answers (None for as many as there are rows).
     classes
         The only labels allowed; None where they become known as they are answered.
     labels
-        Labels that the data bring with them, free of charge: row to label, or one entry for each row with None or NaN
-        where there is none.
+        Labels that the data bring with them, free of charge: by row, or one entry a row with None or NaN for no label.
     predictions
         Labels that something has given to all rows or to some (None) before, by name: the labels, or a pair of labels
         and scores, the higher the surer. With these, `data` may be None: then nothing else is known of the rows.
@@ -74,16 +74,17 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
     def __init__(
         self, data: object, *, features: str = "auto", embed: Embed = None, method: str = DEFAULT_METHOD,
-        target: float | None = None, budget: int | None = None, confidence: float = 0.95,
-        classes: Iterable[Label] | None = None, labels: Mapping[int, Label] | Sequence[Label | None] | None = None,
-        predictions: Mapping[str, Any] | None = None, helper: object = None, seed: int = 0,
+        target: float | None = None, class_target: float | None = None, budget: int | None = None,
+        confidence: float = 0.95, classes: Iterable[Label] | None = None, helper: object = None, seed: int = 0,
+        labels: Mapping[int, Label] | Sequence[Label | None] | None = None,
+        predictions: Mapping[str, Any] | None = None,
         fingerprint: str | None = None, journal: Journal | None = None, arrays: ArrayStore | None = None,
         background: bool = False, progress: Progress | None = None, witness: Witness | None = None, **options: object,
     ) -> None:  # fmt: skip
         inputs.check_seed(seed)
         prepared = inputs.prepare_rows(data, predictions, features=features, embed=embed, seed=int(seed))
         self.prepared, self.source, n_rows = prepared, prepared.source, prepared.source.n_rows
-        inputs.check_limits(target, budget, n_rows)
+        limits = check_limits(target, budget, n_rows, class_target=class_target, method=method)
         self.confidence, self.seed, self.method_name = float(confidence), int(seed), method
         given, said = inputs.given_labels(labels, n_rows), inputs.split_predictions(predictions, n_rows)
         self.book = Book(n_rows, classes=classes, given=given, set_aside=prepared.unreadable)
@@ -102,8 +103,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
         self.use_helper(helper)
         began = Began(
             method=method, n_rows=n_rows, confidence=self.confidence, seed=self.seed, key=key,
-            classes=codes.names if codes.closed else None, n_given=len(given), set_aside=tuple(self.book.set_aside),
-            target=None if target is None else float(target), budget=None if budget is None else int(budget),
+            classes=codes.names if codes.closed else None, n_given=len(given), **limits,
+            set_aside=tuple(self.book.set_aside),
         )  # fmt: skip
         self._recorder.begin(began, journal, progress, witness)
 
@@ -286,12 +287,11 @@ class Campaign(AbstractContextManager["Campaign", None]):
             raise LabelError(f"a class cannot be merged into itself: {old!r}")
         self._recorder.make(events.ClassMerged, old=codes.normal(old), into=codes.normal(into), by=by)
 
-    def set_target(self, *, target: float | None, budget: int | None) -> None:
+    def set_target(self, *, target: float | None, budget: int | None, class_target: float | None = None) -> None:
         """Change when to stop."""
-        inputs.check_limits(target, budget, self.book.n_rows)
-        target, budget = None if target is None else float(target), None if budget is None else int(budget)
-        if (target, budget) != (self.book.target, self.book.budget):
-            self._recorder.make(events.TargetSet, target=target, budget=budget)
+        limits = check_limits(target, budget, self.n_rows, class_target=class_target, method=self.method_name)
+        if limits != {name: getattr(self.book, name) for name in limits}:
+            self._recorder.make(events.TargetSet, **limits)
 
     # ----------------------------------------------------------------------------------------- what it says now
 
@@ -316,7 +316,8 @@ class Campaign(AbstractContextManager["Campaign", None]):
     @property
     def forecast(self) -> Forecast | None:
         """How many more answers the target is expected to take; None where the method cannot tell."""
-        return Forecast(answers=0, low=0, high=0) if self._reached else self.assessment.forecast
+        reached = all_reached(self.book, self.assessment)
+        return Forecast(answers=0, low=0, high=0) if reached else self.assessment.forecast
 
     @property
     def ladder(self) -> tuple[Rung, ...]:
@@ -328,7 +329,7 @@ class Campaign(AbstractContextManager["Campaign", None]):
         """Why there is no need to go on, or None while there is."""
         if self.assessment.refuted:
             return StopReason.REFUTED
-        if self._reached:
+        if all_reached(self.book, self.assessment):
             return StopReason.TARGET
         if self.book.exhausted:
             return StopReason.EXHAUSTED
@@ -337,15 +338,14 @@ class Campaign(AbstractContextManager["Campaign", None]):
         return None
 
     @property
-    def _reached(self) -> bool:
-        assessment, target = self.assessment, self.book.target
-        reached = target is not None and assessment.certificate.lower >= target
-        return reached if assessment.reached is None else assessment.reached
-
-    @property
     def target(self) -> float | None:
         """The share of labels to certify, if there is one."""
         return self.book.target
+
+    @property
+    def class_target(self) -> float | None:
+        """The share of the labels of each class to certify, if there is one."""
+        return self.book.class_target
 
     @property
     def budget(self) -> int | None:

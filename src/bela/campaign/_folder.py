@@ -83,11 +83,12 @@ class StoredCampaign(AbstractContextManager["StoredCampaign", None]):
         column = self.settings.id_column
         return None if column is None else row_ids(self.records, column)
 
-    def set_target(self, *, target: float | None, budget: int | None) -> None:
+    def set_target(self, *, target: float | None, budget: int | None, class_target: float | None = None) -> None:
         """Change when to stop, in the journal and in the settings."""
-        self.campaign.set_target(target=target, budget=budget)
-        if (target, budget) != (self.settings.target, self.settings.budget):
-            settings = self.settings.model_copy(update={"target": target, "budget": budget})
+        self.campaign.set_target(target=target, budget=budget, class_target=class_target)
+        limits = {"target": target, "budget": budget, "class_target": class_target}
+        if limits != {name: getattr(self.settings, name) for name in limits}:
+            settings = self.settings.model_copy(update=limits)
             write_settings(self.path / SETTINGS, settings)
             self.settings = settings
 
@@ -197,7 +198,8 @@ def open_campaign(
             total = max(journal.n_events, 1)
             campaign = Campaign(
                 prepared,
-                method=settings.method, target=settings.target, budget=settings.budget, seed=settings.seed,
+                method=settings.method, target=settings.target, class_target=settings.class_target,
+                budget=settings.budget, seed=settings.seed,
                 confidence=settings.confidence, classes=settings.classes, predictions=predictions,
                 labels=brought_labels(records, settings.label_column) | read_carried(path, settings),
                 fingerprint=f"{records.fingerprint} {json.dumps(settings.features, sort_keys=True)}",
@@ -206,7 +208,7 @@ def open_campaign(
                 progress=None if progress is None else lambda n: progress("going through the answers", n / total),
             )  # fmt: skip
             if not read_only:  # the settings may have been edited
-                campaign.set_target(target=settings.target, budget=settings.budget)
+                campaign.set_target(target=settings.target, budget=settings.budget, class_target=settings.class_target)
             return StoredCampaign(
                 path=path, settings=settings, records=records, campaign=campaign, journal=journal,
                 verification=None if verifier is None else verifier.verification, held=held.pop_all(),

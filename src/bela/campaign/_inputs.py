@@ -1,4 +1,4 @@
-"""What a campaign begins with, checked: limits, given labels, predictions, and the key of its draws."""
+"""What a campaign begins with, checked: given labels, predictions, and the key of its draws."""
 
 from __future__ import annotations
 
@@ -29,14 +29,6 @@ def check_seed(seed: int) -> None:
     """Raise an error if a seed is none."""
     if int(seed) != seed or seed < 0:
         raise ParameterError(f"seed is a whole number from 0 on, not {seed}")
-
-
-def check_limits(target: float | None, budget: int | None, n_rows: int) -> None:
-    """Raise an error if a target or a budget makes no sense."""
-    if target is not None and not 0 < target <= 1:
-        raise ParameterError(f"target is a share above 0 and at most 1, not {target}")
-    if budget is not None and not (0 <= budget <= n_rows and int(budget) == budget):
-        raise ParameterError(f"budget is a whole number from 0 to the number of rows, {n_rows}, not {budget}")
 
 
 def given_labels(labels: Mapping[int, Label] | Sequence[Label | None] | None, n_rows: int) -> dict[int, Label]:

@@ -128,7 +128,7 @@ def _check_same(event: Event, began: Began) -> None:
         raise JournalError("event 1 of the journal makes no sense: a campaign begins with what it is about")
     for name, value in began:
         there = getattr(event, name)
-        if name not in ("target", "budget") and there != value:
+        if name not in ("target", "class_target", "budget") and there != value:
             raise JournalError(f"the journal is that of another campaign: its {name} is {there!r}, not {value!r}")
 
 

@@ -31,7 +31,7 @@ FileName = Annotated[str, AfterValidator(_plain_name)]
 
 
 class Settings(BaseModel):
-    """What a campaign is made with; method, target, budget, confidence, seed and classes are as in `Campaign`."""
+    """What a campaign is made with; method, targets, budget, confidence, seed and classes are as in `Campaign`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -44,6 +44,7 @@ class Settings(BaseModel):
     encoding: str | None = None  # of a text file, if it must be told
     method: str = DEFAULT_METHOD
     target: float | None = None
+    class_target: float | None = None
     budget: int | None = None
     confidence: float = 0.95
     seed: Annotated[int, Field(ge=0)] = 0

@@ -42,7 +42,7 @@ AUDIT = ".certify"
 _COLUMNS_SHOWN = 20
 _PACKED = (".gz", ".bz2", ".zst")
 _NAMES = {"id_column": "--id", "label_column": "--label"}  # options that are not called as their settings are
-_CHANGEABLE = ("target", "budget", "classes", "features")  # or compared in another way
+_CHANGEABLE = ("target", "class_target", "budget", "classes", "features")  # or compared in another way
 
 
 def is_campaign(path: str | Path) -> bool:
@@ -199,7 +199,8 @@ def _create(
         further, classes = (), tuple(dict.fromkeys((*classes, *further)))
     predictions = None if audit is None else {"any": ["a", "b"]}
     # What is wrong with these is said before any work is done.
-    Campaign([[0.0], [1.0]], target=target, predictions=predictions, **options.chosen())
+    each = options.class_target
+    Campaign([[0.0], [1.0]], target=target, class_target=each, predictions=predictions, **options.chosen())
     with output.bars() as bars, ExitStack() as on_error:
         mark = "" if audit is None else AUDIT
         if path == default_folder(data, mark) != _beside(data, mark):
@@ -214,7 +215,7 @@ def _create(
             hidden=tuple(dict.fromkeys((*options.hidden, *(() if truth is None else (truth,))))),
             progress=bars, tell=columns.append, fetching=bars.say, background=background,
             predicted=options.predicted or (),
-            target=target, budget=options.budget, classes=classes, **taken, **options.chosen(),
+            target=target, class_target=each, budget=options.budget, classes=classes, **taken, **options.chosen(),
         )  # fmt: skip
         on_error.push(stored)
         _add_classes(stored, further)
@@ -292,9 +293,12 @@ def _check_same(path: Path, option: str, value: object, there: object) -> None:
 def _change(stored: StoredCampaign, options: CampaignOptions, bars: Bars) -> None:
     """Change what may be changed: when to stop, and further classes."""
     campaign = stored.campaign
-    if options.target is not None or options.budget is not None:
-        target = campaign.target if options.target is None else options.target
-        stored.set_target(target=target, budget=campaign.budget if options.budget is None else options.budget)
+    if (options.target, options.class_target, options.budget) != (None, None, None):
+        stored.set_target(
+            target=campaign.target if options.target is None else options.target,
+            class_target=campaign.class_target if options.class_target is None else options.class_target,
+            budget=campaign.budget if options.budget is None else options.budget,
+        )
     for name in _add_classes(stored, (*(options.class_names or ()), *_further_classes(options))):
         bars.say(f"{name!r} is a class from now on.")
 

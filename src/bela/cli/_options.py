@@ -117,6 +117,11 @@ class BasicOptions:
 class CampaignOptions(BasicOptions):
     """What a campaign is made with."""
 
+    class_target: float | None = option(
+        "Do not stop before at least this share of the labels of each class is certified right too; classes below it "
+        "get more questions. May be changed later.",
+        metavar="SHARE", shown="none",
+    )  # fmt: skip
     method: str | None = option(
         "How questions are chosen and rows labelled; an unknown name lists them.", shown="the best"
     )

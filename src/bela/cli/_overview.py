@@ -47,7 +47,8 @@ class Overview:
         plain = {
             "campaign": self._name, "data": self._data, "n_rows": campaign.n_rows,
             "method": self._settings.method, "seed": self._settings.seed,
-            "target": campaign.target, "budget": campaign.budget, "n_asked": campaign.n_asked,
+            "target": campaign.target, "class_target": campaign.class_target, "budget": campaign.budget,
+            "n_asked": campaign.n_asked,
             "certificate": self.certificate.to_json(), "forecast": None if forecast is None else asdict(forecast),
             "ladder": [asdict(rung) for rung in campaign.ladder],
             "classes": [{"label": label, "known": n, "rows": self._labels[label]} for label, n in known.items()],
@@ -73,6 +74,7 @@ class Overview:
         """Say how far it is to the target, or why there is no need to go on."""
         target, budget, forecast = self._campaign.target, self._campaign.budget, self._campaign.forecast
         aims = [] if target is None else [f"target {percent_text(target)}"]
+        aims += [] if (each := self._campaign.class_target) is None else [f"for each class {percent_text(each)}"]
         aims += [] if budget is None else [f"budget {budget:,}"]
         aim = f" ({', '.join(aims)})" if aims else ""
         if self._campaign.stop_reason is not None:
@@ -149,7 +151,8 @@ def document_of(stored: StoredCampaign, result: Result) -> dict[str, Json]:
     """Return the certificate of a campaign's labels, with the moment of the journal that it is of."""
     document = certificate_document(
         result, stored.records,
-        target=stored.campaign.target, given=stored.given, n_skipped=stored.campaign.book.n_skipped,
+        target=stored.campaign.target, class_target=stored.campaign.class_target, given=stored.given,
+        n_skipped=stored.campaign.book.n_skipped,
         n_suggested=stored.campaign.book.n_suggested, again=again(stored.campaign.book),
         cost=stored.campaign.book.cost, language_model=stored.language_model,
         helper=stored.campaign.book.help,

@@ -286,7 +286,9 @@ def describe(campaign: Campaign) -> str:
     parts.append(f"{certificate.guarantee.word} {share_text(certificate.lower)}")
     if campaign.target is not None:
         parts.append(f"target {percent_text(campaign.target)}")
-        if forecast is not None and certificate.lower < campaign.target:
+        if campaign.class_target is not None:
+            parts.append(f"for each class {percent_text(campaign.class_target)}")
+        if forecast is not None and (certificate.lower < campaign.target or forecast.answers):
             parts.append(f"some {forecast.answers:,} more to go ({forecast.low:,} to {forecast.high:,})")
     if campaign.budget is not None:
         parts.append(f"budget {campaign.budget:,}")

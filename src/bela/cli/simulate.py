@@ -63,7 +63,8 @@ def simulate(
         simulation = run(
             prepared, labels,
             stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
-            classes=options.class_names, labels=None if column is None else given_labels(table, column),
+            class_target=options.class_target, classes=options.class_names,
+            labels=None if column is None else given_labels(table, column),
             predictions=read_predictions(table, split_names(table, options.predicted or ())),
             splitter=splitter, **options.chosen(),
         )  # fmt: skip

@@ -24,22 +24,31 @@ from bela.records import BoolArray, Label, Result, Role
 
 SCHEMA = 1  # the version of the document's layout
 _PASSING = {"created", "export", "versions", "statement"}  # what may differ between two accounts of the same labels
-_LATER = {"by_class", "sure", "kept", "cost", "language_model", "helper"}  # what older documents do not have
+_LATER = {
+    "class_target",
+    "by_class",
+    "sure",
+    "kept",
+    "cost",
+    "language_model",
+    "helper",
+}  # what older documents do not have
 _UNSAID = {"with_suggestion": {"draws": 0, "others": 0}, "again": {"asked": 0, "agreed": 0}}  # by earlier versions
 
 
 def certificate_document(
-    result: Result, records: Table, *, target: float | None = None, given: BoolArray | None = None, n_skipped: int = 0,
+    result: Result, records: Table, *, target: float | None = None, class_target: float | None = None,
+    given: BoolArray | None = None, n_skipped: int = 0,
     n_suggested: Mapping[Role, int] | None = None, again: Again | None = None, cost: float = 0.0,
     language_model: tuple[str, int] | None = None, helper: Help | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Say all that a report must say about labels and their certificate, ready for JSON.
 
-    `target` is the share of right labels that was asked for, `given` tells which labels the data brought, `n_skipped`
-    how many questions the oracle would not answer, `n_suggested` how many answers of each role were given with a
-    suggestion in sight, `again` how often people were asked about the same draw twice, `cost` what all answers have
-    cost, `language_model` which one has answered, if one has, and how often, and `helper` what somebody said who taught
-    and was not believed.
+    `target` is the share of right labels that was asked for, `class_target` that of each class, `given` tells which
+    labels the data brought, `n_skipped` how many questions the oracle would not answer, `n_suggested` how many answers
+    of each role were given with a suggestion in sight, `again` how often people were asked about the same draw twice,
+    `cost` what all answers have cost, `language_model` which one has answered, if one has, and how often, and `helper`
+    what somebody said who taught and was not believed.
     """
     from bela import __version__
 
@@ -65,6 +74,7 @@ def certificate_document(
         **certificate.to_json(),
         "statement": statement,
         "target": target,
+        "class_target": class_target,
         "method": result.method,
         "seed": result.seed,
         "stop_reason": str(result.stop_reason),

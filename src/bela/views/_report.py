@@ -112,7 +112,8 @@ def result_of(stored: StoredCampaign) -> tuple[Result, Callable[..., dict[str, J
     result, book = stored.campaign.result(), stored.campaign.book
     at: dict[str, Json] = {"events": stored.journal.n_events, "digest": stored.journal.digest}
     describe = partial(
-        certificate_document, records=stored.records, target=book.target, given=stored.given, n_skipped=book.n_skipped,
+        certificate_document, records=stored.records, target=book.target, class_target=book.class_target,
+        given=stored.given, n_skipped=book.n_skipped,
         n_suggested=dict(book.n_suggested), again=again(book), cost=book.cost,
         language_model=stored.language_model, helper=book.help,
     )  # fmt: skip

@@ -70,6 +70,7 @@ class CampaignStatus:
     given: int
     corrected: int
     target: float | None
+    class_target: float | None
     budget: int | None
     confidence: float
     lower: float
@@ -170,7 +171,8 @@ class Monitor:
                 suggest_draws=self._suggest_draws,
                 answers=book.n_asked, training=certificate.n_training, bounds=certificate.n_bounds,
                 skipped=book.n_skipped, given=look.n_given, corrected=look.n_corrected,
-                target=book.target, budget=book.budget, confidence=campaign.confidence, lower=float(certificate.lower),
+                target=book.target, class_target=book.class_target, budget=book.budget,
+                confidence=campaign.confidence, lower=float(certificate.lower),
                 claim=certificate.claim if audit is None else audit.claim, word=certificate.guarantee.word,
                 worth=certificate.guarantee.sentence, expected=None if labels is None else labels.point.expected,
                 forecast=forecast, ladder=look.ladder, stop_reason=reason, revising=self._revising,

@@ -122,10 +122,11 @@ class GuidelinesIn(_In):
 
 
 class AimIn(_In):
-    """When to stop."""
+    """When to stop; the target of each class stays as it is where nothing is said of it."""
 
     target: Annotated[float, Field(gt=0, le=1)] | None
     budget: Id | None
+    class_target: Annotated[float, Field(gt=0, le=1)] | None = None
 
 
 class ExportIn(_In):

@@ -93,4 +93,4 @@ def get_class_sources(service: Service) -> list[ClassSource]:
 @router.post("/aim")
 def post_aim(body: models.AimIn, service: Service) -> CampaignStatus:
     """Change when to stop."""
-    return service.aim(body.target, body.budget)
+    return service.aim(**body.model_dump(exclude_unset=True))

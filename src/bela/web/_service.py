@@ -170,10 +170,11 @@ class LabelService:
                 self._campaign.merge_class(label, self._typed(to), by=by)
         return self._changed()
 
-    def aim(self, target: float | None, budget: int | None) -> CampaignStatus:
-        """Change when to stop."""
+    def aim(self, target: float | None, budget: int | None, **more: float | None) -> CampaignStatus:
+        """Change when to stop; `class_target` stays as it is unless it is given."""
         with self.lock:
-            self.stored.set_target(target=target, budget=budget)
+            more = {"class_target": self._campaign.class_target} | more
+            self.stored.set_target(target=target, budget=budget, **more)
         return self._changed()
 
     def flags(self) -> list[Flagged]:

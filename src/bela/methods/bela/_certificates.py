@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bela.book import Book, Merged, RowChanged, Unmerged
-from bela.bounds import AlphaBudget
+from bela.bounds import AlphaBudget, ErrorBets, likely_shares
 from bela.methods._deciding import choose_bin, merge_codes
 from bela.methods.bela._looks import Look, is_wrong
 from bela.methods.bela._revision import Revision
@@ -31,7 +31,10 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A row drawn for the bound: from the bins of a revision, with these weights for their rows, or uniformly."""
+    """A row drawn for the bound: from the bins of a revision, with these weights for their rows, or uniformly.
+
+    The weights of the bins may be followed by factors for the rows of each class, by its code.
+    """
 
     row: int
     revision: int | None = None
@@ -84,22 +87,33 @@ class Replay:
 
     It may fail with probability `alpha`; `aim` is the number of errors to stay below. All revisions are there for the
     bins that older draws were made from. Bets begin at the place `start` of the log: rows drawn before are known like
-    others, and nothing is bet on them, as what they showed may have decided that this revision is certified.
+    others, and nothing is bet on them, as what they showed may have decided that this revision is certified. With a
+    `part`, it is about the errors in these rows alone: the draws that fell into it have the weights of its rows as
+    their chances. `against` is as for `ErrorBets`.
     """
 
     def __init__(
         self, index: int, revisions: list[Revision], log: list[Draw | Trained], alpha: float,
-        *, aim: int | None, start: int = 0, mend: bool = False,
+        *, aim: int | None, start: int = 0, mend: bool = False, part: BoolArray | None = None,
+        against: int | None = None,
     ) -> None:  # fmt: skip
-        self.revision = revisions[index]
+        self.revision = revision = revisions[index]
         self.index, self._revisions, self._log = index, revisions, log
         self.place, self._start = 0, start  # where in the log it has come to
-        self.bets = self.revision.bets(alpha, aim, mend=mend)
+        self._rows = np.flatnonzero(revision.outside if part is None else revision.outside & part)
+        self._bin = revision.bin[self._rows]
+        sizes, seen, wrong = revision.sizes, revision.seen, revision.wrong
+        if part is not None:  # with its share of the evidence beforehand
+            sizes = np.bincount(self._bin, minlength=len(sizes))
+            share = sizes / np.maximum(revision.sizes, 1)
+            seen, wrong = seen * share, wrong * share
+        self.bets = ErrorBets(sizes, alpha=alpha, seen=seen, wrong=wrong, aim=aim, against=against, mend=mend)
         self.n_draws = 0
-        self._taken = ~self.revision.outside  # rows that are not in the population, or left it
-        self._crossed_with = index
-        self._cell_of: IntArray = self.revision.bin
-        self._weight_of_cell: IntArray = np.arange(len(self.revision.sizes))
+        self._taken = np.zeros(len(self._rows), dtype=bool)  # rows that have left
+        self._crossed_with: tuple[int, bytes] = (index, b"")
+        self._cell_of: IntArray = self._bin
+        self._weight_of_cell: IntArray = np.arange(len(sizes))
+        self._factor_of_cell: FloatArray = np.ones(1)
 
     def advance(self, said: Said, declined: BoolArray) -> None:
         """Take in the events whose outcome is known by now, up to the first that is open."""
@@ -108,49 +122,63 @@ class Replay:
             if row not in said and not declined[row]:
                 return
             self.place += 1
-            if self._taken[row]:
+            place = int(np.searchsorted(self._rows, row))
+            if place == len(self._rows) or self._rows[place] != row or self._taken[place]:
                 continue  # among this revision's training answers, so not in its population
             wrong = is_wrong(said.get(row, ()), int(self.revision.codes[row]))
             if isinstance(event, Draw) and self.place > self._start:
-                self._bet(event, wrong)
+                self._bet(event, place, wrong)
             else:
-                self.bets.know(int(self._cell_of[row]), wrong=wrong)
-            self._taken[row] = True
+                self.bets.know(int(self._cell_of[place]), wrong=wrong)
+            self._taken[place] = True
 
-    def _bet(self, event: Draw, wrong: bool) -> None:
+    def _bet(self, event: Draw, place: int, wrong: bool) -> None:
         if event.revision is not None and event.weights is not None:
-            self._cross_with(event.revision)
-            weights = event.weights[self._weight_of_cell]
+            bins, factors = np.split(event.weights, [len(self.revision.sizes)])
+            self._cross_with(event.revision, factors)
+            weights = bins[self._weight_of_cell] * self._factor_of_cell
         else:
             weights = np.ones(len(self.bets.left))
-        self.bets.observe(int(self._cell_of[event.row]), wrong=wrong, weights=weights)
+        self.bets.observe(int(self._cell_of[place]), wrong=wrong, weights=weights)
         self.n_draws += 1
 
-    def _cross_with(self, other: int) -> None:
-        """Cut the rows left into cells in which the weights of another revision's bins, and its own, are constant."""
-        if other == self._crossed_with:
+    def _cross_with(self, other: int, factors: FloatArray) -> None:
+        """Cut the rows left into cells in which the weights of another revision's bins and classes are constant."""
+        if (other, factors.tobytes()) == self._crossed_with:
             return  # as nearly always: draws come in long runs from the bins of one revision
-        self._crossed_with = other
-        bin_, n_bins = self.revision.bin, len(self.revision.sizes)
-        rows = np.flatnonzero(~self._taken)
-        if other == self.index:
-            self._cell_of, self._weight_of_cell = bin_, np.arange(n_bins)
-            self.bets.regroup(np.bincount(bin_[rows], minlength=n_bins))
+        self._crossed_with = other, factors.tobytes()
+        n_bins, left = len(self.revision.sizes), np.flatnonzero(~self._taken)
+        if other == self.index and not len(factors):
+            self._cell_of, self._weight_of_cell = self._bin, np.arange(n_bins)
+            self._factor_of_cell = np.ones(1)
+            self.bets.regroup(np.bincount(self._bin[left], minlength=n_bins))
             return
-        key = bin_[rows].astype(np.int64) * n_bins + self._revisions[other].bin[rows]
-        cells, cell_of_row, counts = np.unique(key, return_inverse=True, return_counts=True)
-        self._cell_of = np.full(len(bin_), -1, dtype=np.int64)
-        self._cell_of[rows] = cell_of_row
+        rows, drawn_from = self._rows[left], self._revisions[other]
+        values, level_of_class = np.unique(factors, return_inverse=True) if len(factors) else (np.ones(1), None)
+        key = self._bin[left].astype(np.int64) * n_bins + drawn_from.bin[rows]
+        level = 0 if level_of_class is None else level_of_class[drawn_from.codes[rows]]
+        cells, cell_of_row, counts = np.unique(key * len(values) + level, return_inverse=True, return_counts=True)
+        self._cell_of = np.full(len(self._rows), -1, dtype=np.int64)
+        self._cell_of[left] = cell_of_row
+        self._factor_of_cell, cells = values[cells % len(values)], cells // len(values)
         self._weight_of_cell = cells % n_bins
         self.bets.regroup(counts, cells // n_bins)
 
     def weights(self) -> FloatArray:
         """Return good weights for the next draw, one for each of today's bins."""
-        if self._crossed_with == self.index:
+        if self._crossed_with == (self.index, b""):
             return self.bets.weights()
         twin = self.bets.copy()
-        twin.regroup(np.bincount(self.revision.bin[~self._taken], minlength=len(self.revision.sizes)))
+        twin.regroup(self._left())
         return twin.weights()
+
+    def likely_error(self) -> float:
+        """Return the share of the rows left that is wrong, as far as the bets can tell, for planning only."""
+        left = self._left()
+        return float(likely_shares(self.bets, np.array([0.5]))[0] @ left) / max(int(left.sum()), 1)
+
+    def _left(self) -> IntArray:
+        return np.bincount(self._bin[~self._taken], minlength=len(self.revision.sizes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +223,7 @@ class Certificates:
         self.certified: int | None = None  # the last release: weighted draws are for its certificate
         self._changed: set[int] = set()  # rows that were answered in more than one way
         self._replays: dict[int, Replay] = {}  # by revision; made when somebody asks
+        self._class_replays: dict[int, dict[int, Replay]] = {}  # by revision and class
         self._unmerged: list[Revision] = []  # as they were made
 
     def add(self, book: Book, revision: Revision) -> int:
@@ -225,6 +254,7 @@ class Certificates:
         self.alpha.give_back(bound.alpha)
         del self.starts[index], self.aims[index]
         self._replays.pop(index, None)
+        self._class_replays.pop(index, None)
 
     def _add_bound(self, book: Book, index: int, population: BoolArray, alpha: float, look: Look | None = None) -> None:
         bound = Bound(
@@ -244,6 +274,22 @@ class Certificates:
             )
         replay.advance(self.said, declined)
         return replay
+
+    def class_replays(self, index: int, declined: BoolArray) -> dict[int, Replay]:
+        """Return the bets on a release by class, brought up to date."""
+        if index not in self._class_replays:
+            revision = self.revisions[index]
+            classes = np.unique(revision.codes[revision.outside]).tolist()
+            self._class_replays[index] = {
+                c: Replay(
+                    index, self.revisions, self.log, self.alpha_of(index) / len(classes), aim=None,
+                    start=self.starts[index], part=revision.codes == c,
+                )
+                for c in classes
+            }  # fmt: skip
+        for replay in self._class_replays[index].values():
+            replay.advance(self.said, declined)
+        return self._class_replays[index]
 
     def alpha_of(self, index: int) -> float:
         """Return what the bets on a release may spend."""
@@ -324,7 +370,7 @@ class Certificates:
 
     def _forget(self) -> None:
         """Have all bounds made anew when somebody asks: what they rest on is another than before."""
-        self._replays = {}
+        self._replays, self._class_replays = {}, {}
         for bound in self.bounds:
             bound.settled = None
 

@@ -34,6 +34,7 @@ _FEW = 0.1
 _FALL = 1.2  # how fast the parts of alpha fall: like (k + 2) ** -1.2
 _PRIOR = 4.0  # draws that a fit's own view of its errors is worth
 _OTHERS = 10  # rows to try next where all that were picked were declined
+_AHEAD, _LEAST_AHEAD = 1.5, 20  # of the draws that the next look needs, and some more, while its labels are made
 _ENOUGH = 8  # answers a class, before which training pays beyond the next look
 
 
@@ -95,6 +96,15 @@ class Epoch:
     def n_draws(self, look: int) -> int:
         """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers."""
         return max(self.size(look) - len(self.picks), 0)
+
+    def draws_ahead(self, n_learnt: int) -> int:
+        """How many draws may be made while batches beyond n_learnt wait for their revision.
+
+        A fast answerer shall not draw all rows meanwhile.
+        """
+        if n_learnt == self.n_batches:
+            return len(self.drawable)
+        return max(round(_AHEAD * self.n_draws(self.n_looked)) + _LEAST_AHEAD - len(self.drawn), 0)
 
     @property
     def first_draws(self) -> int:

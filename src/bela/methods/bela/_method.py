@@ -8,13 +8,15 @@ from functools import partial
 import numpy as np
 
 from bela.book import (  # isort: skip
-    Asked, Began, Book, Change, ClassRenamed, HelperBegan, HelperEnded, Merged, Revised, RowChanged, Unmerged,
+    Asked, Began, Book, Change, ClassRenamed, HelperBegan, HelperEnded, Merged, Revised, RowChanged, TargetSet,
+    Unmerged,
 )  # fmt: skip
 from bela.errors import JournalError
 from bela.learning import Answers
 from bela.methods import METHODS
-from bela.methods._deciding import N_BINS, AssessingMethod, merge_codes
+from bela.methods._deciding import AssessingMethod, merge_codes
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
+from bela.methods.bela._favouring import cell_weights, cut_pool, favour, needs_cut, plan_for_classes, row_weight
 from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
 from bela.methods.bela._looks import TRAINING, Epoch, likely_error
@@ -22,7 +24,7 @@ from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
-from bela.records import UNKNOWN, Assessment, BoolArray, Guarantee, Proposal, Role
+from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS = 12  # a stream of its own, as that of training is: nothing about training may predict a draw
@@ -34,7 +36,6 @@ _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
 _RELEASE = 0.75  # of what is left, for a release that is to reach the target
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
 _RECENT = 4  # revisions that tell how fast the error falls
-_AHEAD, _LEAST_AHEAD = 1.5, 20  # of the draws that the next look needs, and some more, while its labels are made
 _HALFWAY = 0.2  # of that, for a look at half of its draws
 
 
@@ -85,6 +86,8 @@ class Bela(AssessingMethod):
                 self.certificates.change_row(change)
             case Merged() | Unmerged():
                 self._begin_anew(book, change)
+            case TargetSet() if self._pool_of is not None and needs_cut(self._pool, book):
+                self._pool = cut_pool(self.certificates.revisions[self._pool_of], book)
             case HelperBegan() if not book.questions:
                 self.epoch.helped = True
             case HelperBegan() | HelperEnded() | ClassRenamed() if self.certificates.certified is None:
@@ -122,7 +125,7 @@ class Bela(AssessingMethod):
             epoch.train(row)
         elif proposal.weights and self._pool_of is not None:
             weights = np.array(proposal.weights, dtype=float)
-            self._representative[row] = 1.0 / float(weights[self.certificates.revisions[self._pool_of].bin[row]])
+            self._representative[row] = 1.0 / row_weight(self.certificates.revisions[self._pool_of], weights, row)
             self.certificates.log.append(Draw(row, self._pool_of, weights))
             epoch.draw(row, weighted=True)
         elif proposal.weights:  # asked with the training that gave its release up: nothing can be counted by it
@@ -165,7 +168,7 @@ class Bela(AssessingMethod):
         epoch.n_looked += bool(epoch.picks or event.looks)  # also where no part of alpha is left for a look
         if event.alpha > 0:
             self.certificates.bet(book, index, event.alpha)
-            self._pool, self._pool_of = Pool(revision.bin, revision.outside & ~book.asked, N_BINS), index
+            self._pool, self._pool_of = cut_pool(revision, book), index
         self._n_learnt = epoch.n_batches if len(rows) else 0
         if len(picks):
             epoch.add_batch([int(row) for row in picks])
@@ -201,15 +204,8 @@ class Bela(AssessingMethod):
             return draws or self._training(book, n) or self._draw(book, n, [])
         rest = n - len(draws)
         training = self._training(book, rest, draws) if rest else []
-        rest = min(rest - len(training), self._draws_ahead() - len(draws))
+        rest = min(rest - len(training), self.epoch.draws_ahead(self._n_learnt) - len(draws))
         return [*draws, *training, *(self._draw(book, rest, [*draws, *training]) if rest > 0 else [])]
-
-    def _draws_ahead(self) -> int:
-        """Return how many draws may be made while a revision is waited for: a fast answerer shall not draw all rows."""
-        epoch = self.epoch
-        if self._n_learnt == epoch.n_batches:
-            return len(epoch.drawable)
-        return max(round(_AHEAD * epoch.n_draws(epoch.n_looked)) + _LEAST_AHEAD - len(epoch.drawn), 0)
 
     def _draws_due(self, book: Book) -> int:
         """Return how many draws come before the next training question."""
@@ -243,15 +239,19 @@ class Bela(AssessingMethod):
         pool, taken = self._pool, {proposal.row for proposal in but}
         if not pool.left.any():
             return []
-        weights = np.ones(1) if self._pool_of is None else self._replay(self._pool_of, book).weights()
+        weights = np.ones(1) if self._pool_of is None else self._weights(book, self._pool_of)
         n_left = int(pool.left.sum()) - sum(pool.holds(row) for row in taken)
         recorded, found = () if self._pool_of is None else tuple(weights.tolist()), []
         for number in range(min(n, n_left)):
             rng = self.setup.rng(_DRAWS, len(book.questions) + len(but) + number, book.help.salt)
-            row = pool.draw(weights, rng, taken)
+            row = pool.draw(cell_weights(weights), rng, taken)
             taken.add(row)
             found.append(Proposal(row=row, role=Role.BOUNDS, revision=book.n_revisions, weights=recorded))
         return found
+
+    def _weights(self, book: Book, index: int) -> FloatArray:
+        bins = self._replay(index, book).weights()
+        return bins if book.class_target is None else favour(book, self.certificates, index, bins, self._pool.left)
 
     # ------------------------------------------------------------------------------------------------------ revisions
 
@@ -319,15 +319,15 @@ class Bela(AssessingMethod):
     def _release(self, book: Book) -> RevisionJob:
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
         plan, left = self._current_plan(book), self.certificates.alpha.left
-        last = _LAST * left
-        looks = () if plan.n_draws is None else (
+        last, favours = _LAST * left, book.class_target is not None  # uniform draws would favour nothing
+        looks = () if plan.n_draws is None or favours else (
             (plan.n_draws // 2, _HALFWAY * last), (plan.n_draws, (1 - _HALFWAY) * last),
         )  # fmt: skip
         n_next = Epoch.begin(book, 0.0).n_picks(0)  # of an epoch that begins with it
         return self._job(
             book, Answers(rows=rows, codes=book.known[rows]), taken=book.asked | (book.known != UNKNOWN),
             n_next=lambda error, n_classes: n_next, separated=False, looks=looks,
-            alpha=0.0 if looks else _RELEASE * left,
+            alpha=0.0 if looks else _RELEASE * left if plan.n_draws is None else last,
         )  # fmt: skip
 
     def _job(
@@ -360,7 +360,8 @@ class Bela(AssessingMethod):
 
     def _current_plan(self, book: Book) -> Plan:
         if self._plan is None:
-            self._plan = make_plan(self._situation(book))
+            situation = self._situation(book)
+            self._plan = plan_for_classes(make_plan(situation), situation, self.certificates)
         return self._plan
 
     def _situation(self, book: Book) -> Situation:

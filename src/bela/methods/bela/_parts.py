@@ -5,13 +5,13 @@ them (docs/guarantees.md, "By class" and "The sure part"). Nothing is computed b
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from bela.book import Book
-from bela.bounds import ErrorBets, errors_upper_one_look
+from bela.bounds import errors_upper_one_look
 from bela.methods._deciding import majority
 from bela.methods.bela._certificates import Bound, Certificates, Draw, Replay, Trained
 from bela.methods.bela._looks import is_wrong
@@ -53,15 +53,18 @@ class BetDraws:
     population: BoolArray
     alpha: float
     index: int
-    revisions: Sequence[Revision]
+    revisions: list[Revision]
     log: list[Draw | Trained]
     start: int
     said: Mapping[int, Sequence[int]]
     declined: BoolArray
+    by_class: Mapping[int, int] | None = None  # what the bets on each class say, where they were made already
 
     def class_errors_upper(self, codes: IntArray, classes: IntArray, alpha: float) -> list[int]:
         """Bound the errors of the rows of each class, each with probability alpha to fail."""
-        return [self._errors_upper(self.population & (codes == c), alpha) for c in classes]
+        if self.by_class is not None:
+            return [self.by_class[c] for c in classes.tolist()]
+        return [self._errors_upper(codes == c, alpha) for c in classes]
 
     def shows_few(self, part: IntArray, allowed: int, alpha: float) -> bool:
         """Whether no more than the allowed number of a part's rows can be wrong, at the level alpha."""
@@ -71,11 +74,10 @@ class BetDraws:
 
     def _errors_upper(self, part: BoolArray, alpha: float, against: int | None = None) -> int:
         """Bet on the draws that fell into a part: given that they did, the weights of its rows are their chances."""
-        revision = _restricted(self.revisions[self.index], part)
-        revisions = [*self.revisions]
-        revisions[self.index] = revision
-        replay = Replay(self.index, revisions, self.log, alpha, aim=None, start=self.start)
-        replay.bets = ErrorBets(revision.sizes, alpha=alpha, seen=revision.seen, wrong=revision.wrong, against=against)
+        replay = Replay(
+            self.index, self.revisions, self.log, alpha,
+            aim=None, start=self.start, part=self.population & part, against=against,
+        )  # fmt: skip
         replay.advance(self.said, self.declined)
         return replay.bets.errors_upper
 
@@ -130,8 +132,16 @@ def _evidence(bound: Bound, certificates: Certificates, book: Book) -> Evidence:
     return BetDraws(
         population=bound.population, alpha=bound.alpha, index=bound.revision, revisions=[*certificates.revisions],
         log=[*certificates.log], start=certificates.starts[bound.revision], said=dict(said),
-        declined=book.declined.copy(),
+        declined=book.declined.copy(), by_class=class_uppers(bound, certificates, book),
     )  # fmt: skip
+
+
+def class_uppers(bound: Bound, certificates: Certificates, book: Book) -> dict[int, int] | None:
+    """Return what the bets on each class say, where these are kept up to date as somebody aims at them."""
+    if book.class_target is None or bound.revision != certificates.certified:
+        return None
+    replays = certificates.class_replays(bound.revision, book.declined)
+    return {c: replay.bets.errors_upper for c, replay in replays.items()}
 
 
 # ------------------------------------------------------------------------------------------------------------ by class
@@ -221,14 +231,3 @@ def _one_look(n_drawn: int, n_wrong: int, population: int, alpha: float) -> int:
     if not n_drawn:
         return population
     return int(errors_upper_one_look(n_drawn, n_wrong, population=population, alpha=alpha))
-
-
-def _restricted(revision: Revision, part: BoolArray) -> Revision:
-    """Return a revision of some of its rows alone, in the same bins, with their share of the evidence beforehand."""
-    inside = revision.outside & part
-    sizes = np.bincount(revision.bin[inside], minlength=len(revision.sizes))
-    share = sizes / np.maximum(revision.sizes, 1)
-    bin_ = np.where(inside, revision.bin, -1)
-    return replace(
-        revision, outside=inside, bin=bin_, sizes=sizes, seen=revision.seen * share, wrong=revision.wrong * share
-    )

@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 
 from bela.book import Book, Revised
-from bela.bounds import ErrorBets
 from bela.learning import Answers, Fit, Picks
 from bela.methods._deciding import N_BINS, bin_edges
 from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray
@@ -58,10 +57,6 @@ class Revision:
         """Make a revision again."""
         outside = _all_but(training, len(arrays[0]))
         return cls(n_training=len(training), outside=outside, **dict(zip(_KEPT, arrays, strict=True)))
-
-    def bets(self, alpha: float, aim: int | None = None, *, mend: bool = False) -> ErrorBets:
-        """Open the bets on its errors, with what training answers say beforehand."""
-        return ErrorBets(self.sizes, alpha=alpha, seen=self.seen, wrong=self.wrong, aim=aim, mend=mend)
 
 
 def make_revision(fit: Fit, answers: IntArray, representative: FloatArray) -> Revision:

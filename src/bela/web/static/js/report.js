@@ -53,7 +53,7 @@ export function mountReport(root, [share]) {
       h("section", h("h2", "When to stop"), aimForm()),
     ),
   );
-  const unwatch = state.watch(({ lower, claim, target, answers, audit, stop_reason: reason }) =>
+  const unwatch = state.watch(({ lower, claim, target, class_target: each, answers, audit, stop_reason: reason }) =>
     fill(
       summary,
       h("p.big", lower > 0 ? `≥ ${percentFloor(lower)}` : "Nothing yet"),
@@ -67,7 +67,9 @@ export function mountReport(root, [share]) {
             ? "The target is refuted."
           : target === null
             ? "There is no target: answer for as long as you like."
-            : `The target is ${percentShort(target)}. You may export before it is reached.`,
+            : `The target is ${percentShort(target)}${
+                each === null ? "" : `, and ${percentShort(each)} in each class`
+              }. You may export before it is reached.`,
       ),
     ),
   );
@@ -115,7 +117,7 @@ function exportButton({ name, title, description }, sure, made) {
 }
 
 function aimForm() {
-  const { target, budget, n_rows: rows } = state.value;
+  const { target, class_target: each, budget, n_rows: rows, audit } = state.value;
   const share = h("input", {
     id: "aim-target",
     type: "number",
@@ -123,6 +125,14 @@ function aimForm() {
     max: "100",
     step: "0.1",
     value: target === null ? "" : Number((target * 100).toPrecision(10)),
+  });
+  const every = h("input", {
+    id: "aim-class",
+    type: "number",
+    min: "1",
+    max: "100",
+    step: "0.1",
+    value: each === null ? "" : Number((each * 100).toPrecision(10)),
   });
   const most = h("input", {
     id: "aim-budget",
@@ -138,6 +148,7 @@ function aimForm() {
       const body = {
         target: share.value === "" ? null : Number(share.value) / 100,
         budget: most.value === "" ? null : Number(most.value),
+        class_target: every.value === "" ? null : Number(every.value) / 100,
       };
       takeIn(await post("/api/aim", body));
       toast("Changed.", { kind: "done" });
@@ -150,6 +161,7 @@ function aimForm() {
     "form.aim",
     { onsubmit: save },
     h("div", h("label", { for: "aim-target" }, "Target, per cent of labels certainly right"), share),
+    audit ? null : h("div", h("label", { for: "aim-class" }, "The same for each class, per cent"), every),
     h("div", h("label", { for: "aim-budget" }, "At most so many answers"), most),
     h("p.help", "Leave a field empty for no limit."),
     h("button", { type: "submit" }, "Change"),

@@ -1,0 +1,168 @@
+"""Draws that favour classes below a target of their own: the chances of rows by class, and whether they are in reach.
+
+All of it only decides with which recorded chances the draws of a release are made, and when to release: no bound rests
+on it being right (docs/guarantees.md, "Favoured classes").
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bela.book import Book
+from bela.bounds import ErrorBets, likely_shares, share_lower
+from bela.methods._deciding import N_BINS
+from bela.methods.bela._certificates import Certificates, Pool, Replay
+from bela.methods.bela._planning import Plan, Situation, _Ahead
+from bela.methods.bela._revision import Revision
+from bela.records import UNKNOWN, BoolArray, FloatArray, Forecast, IntArray, Role
+from bela.shares import allowed_errors
+
+_SHARE = 0.5  # of the draws, for classes below their target while all labels together are below theirs
+_SHARE_ALONE = 0.9  # the same once they are not
+_MOST = 12  # times two: of the factor by which rows of a class are drawn more often than others
+_PATIENCE = 0.8  # training on must promise to cost less than this share of going on
+_HESITATION = 1.0  # nats beyond what must be shown, as in `draws_needed`
+_WIDE = 1.7  # of the forecast, as the factor from its middle to its ends
+_CAREFUL = 1e-4
+
+
+def cut_pool(revision: Revision, book: Book) -> Pool:
+    """Return the rows that can be drawn for a release: by bin, and by class as well where one may be favoured."""
+    drawable = revision.outside & ~book.asked
+    if book.class_target is None:
+        return Pool(revision.bin, drawable, N_BINS)
+    cell = revision.codes.astype(np.int64) * N_BINS + revision.bin
+    return Pool(np.where(revision.bin < 0, -1, cell), drawable, N_BINS * _n_codes(revision))
+
+
+def needs_cut(pool: Pool, book: Book) -> bool:
+    """Whether a release's pool is cut by class though none may be favoured any more, or the reverse."""
+    return (len(pool.left) > N_BINS) != (book.class_target is not None)
+
+
+def cell_weights(weights: FloatArray) -> FloatArray:
+    """Return the weight of each cell of a pool, from those of bins and the factors of classes that may follow them."""
+    bins, factors = np.split(weights, [N_BINS])
+    return np.asarray(np.outer(factors, bins).ravel()) if len(factors) else bins
+
+
+def row_weight(revision: Revision, weights: FloatArray, row: int) -> float:
+    """Return the weight that a row was drawn with."""
+    factor = weights[N_BINS + int(revision.codes[row])] if len(weights) > N_BINS else 1.0
+    return float(weights[int(revision.bin[row])] * factor)
+
+
+def favour(book: Book, certificates: Certificates, index: int, bins: FloatArray, left: IntArray) -> FloatArray:
+    """Return weights of bins, followed by factors of classes: those below their target are drawn more, by their need.
+
+    `left` counts the rows that can be drawn, by class and bin. Factors are powers of two, so that they seldom change:
+    rows of the same weight are bet on together.
+    """
+    revision = certificates.revisions[index]
+    outlook = _Outlook.of(book, revision, certificates.class_replays(index, book.declined))
+    by_class = (left.reshape(-1, N_BINS) * bins).sum(axis=1)
+    need = np.maximum(outlook.needs(certificates.alpha_of(index)), 1.0)
+    need[(by_class <= 0) | outlook.reached] = 0.0
+    factors = np.ones(len(by_class))
+    if need.any():
+        right = next(right for bound, right in certificates.rows_right(book)
+                     if bound.revision == index and bound.look is None)  # fmt: skip
+        done = book.target is not None and right >= book.n_rows - allowed_errors(book.n_rows, book.target)
+        mass, share = by_class / by_class.sum(), _SHARE_ALONE if done else _SHARE
+        wanted = np.maximum((1.0 - share) * mass + share * need / need.sum(), 1e-12)
+        powers = np.log2(wanted / np.maximum(mass, 1e-12))
+        powers = np.rint(powers - powers[by_class > 0].min())
+        factors = np.where(by_class > 0, 2.0 ** np.clip(powers, 0, _MOST), 1.0)
+    mean = float((by_class * factors).sum()) / max(int(left.sum()), 1)
+    return np.concatenate([bins / mean, factors])
+
+
+def plan_for_classes(plan: Plan, situation: Situation, certificates: Certificates) -> Plan:
+    """Have a plan wait with the release until the classes are in reach too, or give one up that will not bring them."""
+    book = situation.book
+    if book.class_target is None:
+        return plan
+    if plan.n_draws is not None:  # the budget is to be used up
+        return replace(plan, role=Role.BOUNDS if _spends_now(situation) else Role.TRAINING)
+    if plan.role is Role.TRAINING or plan.forecast is None:
+        return plan
+    index = certificates.certified
+    replays = None if index is None else certificates.class_replays(index, book.declined)
+    outlook = _Outlook.of(book, situation.certified, replays, situation.bets if replays is None else None)
+    ahead = _Ahead(situation)
+    needs = [outlook.needs(situation.alpha)]  # of what there is, and of later releases
+    needs += [outlook.needs(situation.later_alpha, factor) for factor in ahead.factor[1:].tolist()]
+    costs = ahead.extra + np.array([need.sum() for need in needs])
+    patience = _PATIENCE if situation.released and situation.n_draws else 1.0
+    trains = bool(costs[1:].min() < patience * costs[0])
+    answers = round(min(max(plan.forecast.answers, float(costs.min())), book.n_rows - book.n_asked))
+    most = book.n_rows - book.n_asked
+    forecast = Forecast(
+        answers=answers, low=min(plan.forecast.low, answers) if answers == plan.forecast.answers
+        else round(answers / _WIDE), high=min(max(math.ceil(answers * _WIDE), plan.forecast.high), most),
+    )  # fmt: skip
+    return replace(plan, role=Role.TRAINING if trains else plan.role, forecast=forecast)
+
+
+def _spends_now(situation: Situation) -> bool:
+    """Whether the labels of a class of the usual size are certified best if everything is released now, not later."""
+    ahead, book, revision = _Ahead(situation), situation.book, situation.certified
+    n_classes = len(np.unique(revision.codes[revision.outside]))
+    draws = np.maximum((book.budget or book.n_rows) - book.n_asked - ahead.extra, 0.0) / max(n_classes, 1)
+    likely = float(likely_shares(situation.bets, np.array([0.5]))[0] @ ahead.share)
+    wrong = np.clip(likely * ahead.factor, 1e-5, 0.98) * draws
+    alpha = max(situation.last_alpha, 1e-12) / max(n_classes, 1)
+    return int(np.where(draws > 0, share_lower(draws, wrong, alpha=alpha), 0.0).argmax()) == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outlook:
+    """Of each class: the rows whose labels are inferred, the errors that may stay, and what is likely and shown."""
+
+    left: IntArray
+    allowed: IntArray
+    error: FloatArray  # the share of the rows left that is likely wrong
+    won: FloatArray  # nats against more errors than may stay
+    reached: BoolArray
+
+    @classmethod
+    def of(
+        cls, book: Book, revision: Revision, replays: dict[int, Replay] | None, bets: ErrorBets | None = None
+    ) -> "_Outlook":
+        """Look at a release by its bets on each class, or at another revision by what its `bets` say of its bins."""
+        n_codes, unknown, target = _n_codes(revision), book.known == UNKNOWN, book.class_target or 0.0
+        carried = np.bincount(np.where(unknown, revision.codes, book.known), minlength=n_codes)[:n_codes]
+        left = np.bincount(revision.codes[unknown], minlength=n_codes)
+        lost = np.bincount(revision.codes[unknown & (book.asked | ~revision.outside)], minlength=n_codes)
+        allowed = np.array([allowed_errors(n, target) for n in carried.tolist()]) - lost  # what is unanswered is wrong
+        error, won, reached = np.zeros(n_codes), np.zeros(n_codes), left <= allowed
+        if bets is not None:
+            rows = np.flatnonzero(unknown & revision.outside)
+            likely = likely_shares(bets, np.array([0.5]))[0][revision.bin[rows]]
+            sums = np.bincount(revision.codes[rows], weights=likely, minlength=n_codes)
+            error = sums / np.maximum(np.bincount(revision.codes[rows], minlength=n_codes), 1)
+        for c, replay in (replays or {}).items():
+            reached[c] |= replay.bets.remaining_upper() <= allowed[c]
+            if not reached[c]:
+                error[c] = replay.likely_error()
+                won[c] = max(replay.bets.nats_won(max(int(allowed[c]), 0) + 1 + replay.bets.found), 0.0)
+        return cls(left=left, allowed=allowed, error=error, won=won, reached=reached)
+
+    def needs(self, alpha: float, factor: float | None = None) -> FloatArray:
+        """Return about how many draws each class takes, at most its rows.
+
+        With a `factor`, of a later release: nothing is won for it, and it has so many times the errors.
+        """
+        level = np.clip((self.allowed + 1) / np.maximum(self.left, 1), _CAREFUL, 1.0 - _CAREFUL)
+        error = np.clip(self.error * (factor or 1.0), _CAREFUL, 1.0 - _CAREFUL)
+        rate = error * np.log(error / level) + (1.0 - error) * np.log((1.0 - error) / (1.0 - level))
+        nats = math.log(max(int((self.left > 0).sum()), 1) / max(alpha, 1e-12)) + _HESITATION
+        draws = np.maximum(nats - (self.won if factor is None else 0.0), 0.0) / np.maximum(rate, 1e-12)
+        all_asked = np.maximum(self.left - self.allowed, 0)  # with so many asked, that is enough
+        draws = np.where(error < level, np.minimum(draws, all_asked), all_asked)
+        return np.where(self.reached if factor is None else self.left <= self.allowed, 0.0, draws)
+
+
+def _n_codes(revision: Revision) -> int:
+    return int(revision.codes.max()) + 1
