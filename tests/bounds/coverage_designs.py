@@ -65,6 +65,30 @@ def one_revision(
     return False
 
 
+def on_the_grid(rng: np.random.Generator, alpha: float, broken: str | None = None, n_bins: int = 5) -> bool:
+    """All of alpha on one revision, and as many errors as one of the numbers that are bet against: nothing is slack.
+
+    Errors are about where they are expected, and rows are drawn until none is left: what is allowed to fail does, or
+    the bets are wasteful.
+    """
+    bin_of = np.repeat(np.arange(n_bins), 60)
+    chance = np.array([0.3, 0.15, 0.08, 0.04, 0.02])
+    wrong = np.zeros(len(bin_of), dtype=bool)
+    errors = 30
+    keys = rng.random(len(bin_of)) ** (1.0 / chance[bin_of])
+    wrong[np.argsort(-keys)[:errors]] = True
+    bets = ErrorBets(np.full(n_bins, 60), alpha=alpha, seen=np.full(n_bins, 20), wrong=20 * chance, aim=errors - 1)
+    left = np.ones(len(bin_of), dtype=bool)
+    while left.any():
+        weights = bets.weights()
+        row = draw(rng, weights[bin_of] * left)
+        left[row] = False
+        bets.observe(int(bin_of[row]), wrong=bool(wrong[row]), weights=weights)
+        if misled(bets, errors):
+            return True
+    return False
+
+
 def overconfident(rng: np.random.Generator, alpha: float, broken: str | None = None) -> bool:
     """The errors are where the model is surest, and these rows are drawn least; broken: "weights" ignores that."""
     n_bins, size = 4, 40
@@ -230,6 +254,9 @@ def many_labellings(rng: np.random.Generator, alpha: float, broken: str | None =
     return False
 
 
+TIGHT: dict[str, Callable[..., bool]] = {"on the grid": on_the_grid}
+"""Designs in which a bound that wastes nothing fails about as often as it may."""
+
 DESIGNS: dict[str, tuple[Callable[..., bool], tuple[str, ...]]] = {
     "one revision": (one_revision, ("found",)),
     "overconfident": (overconfident, ("weights",)),
@@ -243,6 +270,11 @@ DESIGNS: dict[str, tuple[Callable[..., bool], tuple[str, ...]]] = {
 def failures(design: Callable[..., bool], alpha: float, n_runs: int, seed: int, broken: str | None = None) -> int:
     """Count the runs in which the bound was ever below the truth."""
     return sum(design(np.random.default_rng([seed, run]), alpha, broken) for run in range(n_runs))
+
+
+def wasteful(n_failures: int, n_runs: int, alpha: float) -> bool:
+    """Say whether less than half of what is allowed to fail does: one in a thousand by chance."""
+    return float(binomtest(n_failures, n_runs, alpha / 2.0, alternative="less").pvalue) < 1e-3
 
 
 def refuted(n_failures: int, n_runs: int, alpha: float) -> bool:

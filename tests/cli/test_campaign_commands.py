@@ -234,6 +234,21 @@ def test_what_contradicts_a_campaign(call: Any, table: Path) -> None:
     assert call("status", "pets.bela", "--json").json["n_asked"] == 12
 
 
+def test_a_share_of_each_class(call: Any, table: Path) -> None:
+    """A class target is in the status and the certificate, and the run goes on until it is reached."""
+    found = call(*RUN, "--target", 0.6, "--class-target", 0.7, "--json", "-").json
+    assert found["stop_reason"] == "target"
+    status = call("status", "pets.bela", "--json").json
+    assert (status["target"], status["class_target"]) == (0.6, 0.7)
+    assert "for each class 70 %" in call("status", "pets.bela").out
+    call("export", "pets.bela", "--to", "out.csv")
+    document = json.loads(Path("out.csv.certificate.json").read_text())
+    assert document["class_target"] == 0.7
+    assert all(one["lower"] >= 0.7 for one in document["by_class"]["classes"])
+    call("verify", "pets.bela")
+    assert "share above 0" in call(*RUN, "--class-target", 7, status=2).err
+
+
 def test_what_may_change(call: Any, table: Path) -> None:
     """Target and budget may be changed at any time, by whoever goes on."""
     call(*RUN, *QUICK)

@@ -133,6 +133,10 @@ def test_aim(page: Any, folder: Path) -> None:
     state = page.post("/api/aim", target=0.99, budget=50)
     assert (state["target"], state["budget"]) == (0.99, 50)
     assert "budget = 50" in (folder / "campaign.toml").read_text()
+    assert page.post("/api/aim", target=0.9, budget=50, class_target=0.8)["class_target"] == 0.8
+    assert page.post("/api/aim", target=0.95, budget=50)["class_target"] == 0.8  # nothing was said of it
+    assert "class_target = 0.8" in (folder / "campaign.toml").read_text()
+    assert page.post("/api/aim", target=0.95, budget=50, class_target=None)["class_target"] is None
     for body in ({"target": 0, "budget": None}, {"target": 2, "budget": None}, {"target": 0.5, "budget": 10_000}):
         assert shape(page.http.post("/api/aim", json=body))[0] == 400
 

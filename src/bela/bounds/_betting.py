@@ -166,9 +166,10 @@ class ErrorBets(Population):
         """Bound the errors that are left once those found are corrected, `n_unanswered` of which nobody can correct."""
         return self.errors_upper - self.found + n_unanswered
 
-    def weights(self) -> FloatArray:
+    def weights(self, level: float | None = None) -> FloatArray:
         """Propose draw weights for the rows of each bin, of mean 1 over the rows left.
 
+        They are those that refute soonest that a share `level` of the rows left is wrong, by default as many as matter.
         Where so many errors are expected that more must be found than may stay, rows that are likely wrong are drawn
         most. Any other positive weights are as valid, if they are fixed before the draw: record what was used.
         """
@@ -177,14 +178,19 @@ class ErrorBets(Population):
         n_left = self.n_left
         if not n_left:
             return np.ones(len(self.left))
-        target = min(self.errors_upper - self.found, math.inf if self.aim is None else self.aim + 1)
-        level = min(max(target, 1) / n_left, 1.0 - 1e-9)
         share = self.left / n_left
+        if level is not None:
+            return self._even(level, share)
+        target = min(self.errors_upper - self.found, math.inf if self.aim is None else self.aim + 1)
         if self.aim is not None and self.mend:
             likely: FloatArray = self._curves.guess(np.ones(1))[0]
             if needs_mending(self.left, likely, self.aim):
                 nats = self._threshold + HESITATION - max(self.nats_won(self.aim + 1 + self.found), 0.0)
                 return mending_weights(self.left, likely, best_power(self.left, likely, self.aim, nats))
+        return self._even(max(target, 1) / n_left, share)
+
+    def _even(self, level: float, share: FloatArray) -> FloatArray:
+        level = min(level, 1.0 - 1e-9)
         return _EVEN + (1.0 - _EVEN) * even_weights(share, self._guess(np.array([level]), share)[0], level)
 
     def nats_won(self, n_errors: int) -> float:

@@ -164,13 +164,13 @@ class Replay:
         self._weight_of_cell = cells % n_bins
         self.bets.regroup(counts, cells // n_bins)
 
-    def weights(self) -> FloatArray:
-        """Return good weights for the next draw, one for each of today's bins."""
+    def weights(self, level: float | None = None) -> FloatArray:
+        """Return good weights for the next draw, one for each of today's bins; `level` is as for `ErrorBets`."""
         if self._crossed_with == (self.index, b""):
-            return self.bets.weights()
+            return self.bets.weights(level)
         twin = self.bets.copy()
         twin.regroup(self._left())
-        return twin.weights()
+        return twin.weights(level)
 
     def likely_error(self) -> float:
         """Return the share of the rows left that is wrong, as far as the bets can tell, for planning only."""

@@ -53,28 +53,29 @@ def row_weight(revision: Revision, weights: FloatArray, row: int) -> float:
     return float(weights[int(revision.bin[row])] * factor)
 
 
-def favour(book: Book, certificates: Certificates, index: int, bins: FloatArray, left: IntArray) -> FloatArray:
+def favour(book: Book, certificates: Certificates, replay: Replay, pool: Pool) -> FloatArray:
     """Return weights of bins, followed by factors of classes: those below their target are drawn more, by their need.
 
-    `left` counts the rows that can be drawn, by class and bin. Factors are powers of two, so that they seldom change:
-    rows of the same weight are bet on together.
+    Factors are powers of two, so that they seldom change: rows of the same weight are bet on together.
     """
-    revision = certificates.revisions[index]
-    outlook = _Outlook.of(book, revision, certificates.class_replays(index, book.declined))
-    by_class = (left.reshape(-1, N_BINS) * bins).sum(axis=1)
-    need = np.maximum(outlook.needs(certificates.alpha_of(index)), 1.0)
-    need[(by_class <= 0) | outlook.reached] = 0.0
-    factors = np.ones(len(by_class))
-    if need.any():
-        right = next(right for bound, right in certificates.rows_right(book)
-                     if bound.revision == index and bound.look is None)  # fmt: skip
-        done = book.target is not None and right >= book.n_rows - allowed_errors(book.n_rows, book.target)
-        mass, share = by_class / by_class.sum(), _SHARE_ALONE if done else _SHARE
-        wanted = np.maximum((1.0 - share) * mass + share * need / need.sum(), 1e-12)
-        powers = np.log2(wanted / np.maximum(mass, 1e-12))
-        powers = np.rint(powers - powers[by_class > 0].min())
-        factors = np.where(by_class > 0, 2.0 ** np.clip(powers, 0, _MOST), 1.0)
-    mean = float((by_class * factors).sum()) / max(int(left.sum()), 1)
+    outlook = _Outlook.of(book, replay.revision, certificates.class_replays(replay.index, book.declined))
+    left, bins = pool.left.reshape(-1, N_BINS), replay.weights()
+    need = np.maximum(outlook.needs(certificates.alpha_of(replay.index)), 1.0)
+    need[~left.any(axis=1) | outlook.reached] = 0.0
+    if not need.any():
+        return np.concatenate([bins, np.ones(len(left))])
+    right = {bound.revision: right for bound, right in certificates.rows_right(book) if bound.look is None}
+    done = book.target is not None and right[replay.index] / book.n_rows >= book.target
+    share = _SHARE_ALONE if done else _SHARE
+    bins = (1.0 - share) * bins + share * replay.weights(float(outlook.level @ need / need.sum()))
+    mass = (left * bins).sum(axis=1)
+    mass /= mass.sum()
+    wanted = (1.0 - share) * mass + share * need / need.sum()
+    there = mass > 0
+    powers = np.log2(wanted[there] / mass[there])
+    factors = np.ones(len(left))
+    factors[there] = 2.0 ** np.minimum(np.rint(powers - powers.min()), _MOST)
+    mean = float((left * bins).sum(axis=1) @ factors) / int(left.sum())
     return np.concatenate([bins / mean, factors])
 
 
@@ -149,12 +150,17 @@ class _Outlook:
                 won[c] = max(replay.bets.nats_won(max(int(allowed[c]), 0) + 1 + replay.bets.found), 0.0)
         return cls(left=left, allowed=allowed, error=error, won=won, reached=reached)
 
+    @property
+    def level(self) -> FloatArray:
+        """The least share of the rows left that may not be wrong."""
+        return np.clip((self.allowed + 1) / np.maximum(self.left, 1), _CAREFUL, 1.0 - _CAREFUL)
+
     def needs(self, alpha: float, factor: float | None = None) -> FloatArray:
         """Return about how many draws each class takes, at most its rows.
 
         With a `factor`, of a later release: nothing is won for it, and it has so many times the errors.
         """
-        level = np.clip((self.allowed + 1) / np.maximum(self.left, 1), _CAREFUL, 1.0 - _CAREFUL)
+        level = self.level
         error = np.clip(self.error * (factor or 1.0), _CAREFUL, 1.0 - _CAREFUL)
         rate = error * np.log(error / level) + (1.0 - error) * np.log((1.0 - error) / (1.0 - level))
         nats = math.log(max(int((self.left > 0).sum()), 1) / max(alpha, 1e-12)) + _HESITATION

@@ -250,8 +250,8 @@ class Bela(AssessingMethod):
         return found
 
     def _weights(self, book: Book, index: int) -> FloatArray:
-        bins = self._replay(index, book).weights()
-        return bins if book.class_target is None else favour(book, self.certificates, index, bins, self._pool.left)
+        replay = self._replay(index, book)
+        return replay.weights() if book.class_target is None else favour(book, self.certificates, replay, self._pool)
 
     # ------------------------------------------------------------------------------------------------------ revisions
 
