@@ -10,13 +10,14 @@ import pyarrow as pa
 from scipy import sparse
 
 from bela.data._arrow import check_names
+from bela.data._blocks import scan_blocks
 from bela.data._digests import U64, combine, digest_array, digest_dense, digest_sparse
 from bela.data._table import OpenTable
 from bela.errors import DataError
 from bela.protocols import Source
 from bela.records import AnyArray, IntArray, Matrix
 
-_SCAN_BYTES, _BATCH_BYTES, _SOURCE_ROWS = 64 << 20, 16 << 20, 8192
+_BATCH_BYTES, _SOURCE_ROWS = 16 << 20, 8192
 
 
 class ArraySource:
@@ -59,8 +60,7 @@ class ArraySource:
         return _as_floats(self.X[rows])
 
     def scan(self, function: Callable[[Matrix], AnyArray]) -> AnyArray:
-        step = max(1, _SCAN_BYTES // (4 * max(1, self.n_features)))
-        return np.concatenate([function(_as_floats(self.X[i : i + step])) for i in range(0, self.n_rows, step)])
+        return scan_blocks(self.n_rows, lambda rows: function(_as_floats(self.X[rows])))
 
 
 def _as_floats(X: Matrix) -> Matrix:
