@@ -9,6 +9,7 @@ import numpy as np
 
 from bela.protocols import BLOCK_ROWS
 from bela.records import AnyArray
+from bela.storage import empty_array
 
 AHEAD = 2  # blocks that wait for each thread
 
@@ -27,7 +28,7 @@ def scan_blocks(n_rows: int, function: Callable[[slice], AnyArray]) -> AnyArray:
     with _one_thread_each(), ThreadPoolExecutor(n_threads) as pool:
         for rows, found in _in_order(pool, function, blocks, AHEAD * n_threads):
             if joined is None:
-                joined = np.empty((n_rows, *found.shape[1:]), found.dtype)
+                joined = empty_array((n_rows, *found.shape[1:]), found.dtype)
             joined[rows] = found
     return np.asarray(joined)
 

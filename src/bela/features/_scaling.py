@@ -6,7 +6,7 @@ embedding, anything else is a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
@@ -97,6 +97,19 @@ class Prepared:
         linear, columns = (None if form is None else form[rows] for form in (self.linear, self.columns))
         views = tuple(view[rows] for view in self.views)
         return Prepared(dense=self.dense[rows], linear=linear, columns=columns, views=views)
+
+    @classmethod
+    def stack(cls, parts: Sequence[Prepared]) -> Prepared:
+        """Put rows that are all in the same forms on top of each other."""
+        first, linear = parts[0], None
+        if first.linear is not None:
+            forms: list[Matrix] = [part.linear for part in parts]
+            linear = sparse.vstack(forms, "csr") if sparse.issparse(first.linear) else np.concatenate(forms)
+        return cls(
+            dense=np.concatenate([part.dense for part in parts]), linear=linear,
+            columns=None if first.columns is None else np.concatenate([np.asarray(part.columns) for part in parts]),
+            views=tuple(np.concatenate(views) for views in zip(*(part.views for part in parts), strict=True)),
+        )  # fmt: skip
 
     @classmethod
     def join(cls, blocks: Iterable[Prepared], n_rows: int) -> Prepared:

@@ -5,15 +5,16 @@ outside its training answers, with bets on the draws from after its adoption onl
 are weighted draws without replacement from a labelling that was fixed before.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bela.book import Book, Merged, RowChanged, Unmerged
 from bela.bounds import AlphaBudget
-from bela.methods._deciding import choose_bin, merge_codes
+from bela.methods._deciding import merge_codes
 from bela.methods.bela._looks import Look, is_wrong
+from bela.methods.bela._population import AllBut
 from bela.methods.bela._revision import Revision
 from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray
 from bela.shares import allowed_errors
@@ -38,47 +39,6 @@ class Draw:
     weights: FloatArray | None = None
 
 
-class Pool:
-    """The rows that can be drawn, by bin; drawing and removing take no time."""
-
-    def __init__(self, bin_: IntArray, drawable: BoolArray, n_bins: int) -> None:
-        self._bin = bin_
-        rows = np.flatnonzero(drawable)
-        self.left: IntArray = np.bincount(bin_[rows], minlength=n_bins)  # in each bin
-        self._rows = np.split(rows[np.argsort(bin_[rows], kind="stable")], np.cumsum(self.left)[:-1])
-        self._place = np.full(len(bin_), -1, dtype=np.int64)
-        for part in self._rows:
-            self._place[part] = np.arange(len(part))
-
-    @classmethod
-    def uniform(cls, drawable: BoolArray) -> "Pool":
-        """Return a pool of one bin."""
-        return cls(np.zeros(len(drawable), dtype=np.int8), drawable, 1)
-
-    def holds(self, row: int) -> bool:
-        """Whether a row is still to be drawn."""
-        return bool(self._place[row] >= 0)
-
-    def draw(self, weights: FloatArray, rng: np.random.Generator, but: Container[int] = ()) -> int:
-        """Choose a row, with probability proportional to the weight of its bin; one of those in `but` is drawn anew."""
-        while True:
-            bin_ = choose_bin(weights, self.left, rng.random())
-            row = int(self._rows[bin_][rng.integers(self.left[bin_])])
-            if row not in but:
-                return row
-
-    def remove(self, row: int) -> None:
-        """Take out a row if it is there."""
-        place = int(self._place[row])
-        if place < 0:
-            return
-        bin_ = int(self._bin[row])
-        self.left[bin_] -= 1
-        moved = self._rows[bin_][self.left[bin_]]
-        self._rows[bin_][place] = moved
-        self._place[moved], self._place[row] = place, -1
-
-
 class Replay:
     """What the log of draws and training questions says about one revision, as far as its answers are known.
 
@@ -96,7 +56,7 @@ class Replay:
         self.place, self._start = 0, start  # where in the log it has come to
         self.bets = self.revision.bets(alpha, aim, mend=mend)
         self.n_draws = 0
-        self._taken = ~self.revision.outside  # rows that are not in the population, or left it
+        self._taken: set[int] = set()  # rows that have left the population
         self._crossed_with = index
         self._cell_of: IntArray = self.revision.bin
         self._weight_of_cell: IntArray = np.arange(len(self.revision.sizes))
@@ -108,14 +68,14 @@ class Replay:
             if row not in said and not declined[row]:
                 return
             self.place += 1
-            if self._taken[row]:
+            if row in self._taken or self.revision.bin[row] < 0:
                 continue  # among this revision's training answers, so not in its population
             wrong = is_wrong(said.get(row, ()), int(self.revision.codes[row]))
             if isinstance(event, Draw) and self.place > self._start:
                 self._bet(event, wrong)
             else:
                 self.bets.know(int(self._cell_of[row]), wrong=wrong)
-            self._taken[row] = True
+            self._taken.add(row)
 
     def _bet(self, event: Draw, wrong: bool) -> None:
         if event.revision is not None and event.weights is not None:
@@ -132,24 +92,33 @@ class Replay:
             return  # as nearly always: draws come in long runs from the bins of one revision
         self._crossed_with = other
         bin_, n_bins = self.revision.bin, len(self.revision.sizes)
-        rows = np.flatnonzero(~self._taken)
         if other == self.index:
             self._cell_of, self._weight_of_cell = bin_, np.arange(n_bins)
-            self.bets.regroup(np.bincount(bin_[rows], minlength=n_bins))
+            self.bets.regroup(self._left())
             return
-        key = bin_[rows].astype(np.int64) * n_bins + self._revisions[other].bin[rows]
-        cells, cell_of_row, counts = np.unique(key, return_inverse=True, return_counts=True)
-        self._cell_of = np.full(len(bin_), -1, dtype=np.int64)
-        self._cell_of[rows] = cell_of_row
+        # Both bins of a row as one number, 0 for rows that are not left, and the cell of each such number.
+        key = bin_.astype(np.int16) * n_bins + self._revisions[other].bin + 1
+        np.maximum(key, 0, out=key)
+        key[list(self._taken)] = 0
+        counts = np.bincount(key, minlength=n_bins**2 + 1)[1:]
+        cells = np.flatnonzero(counts)
+        cell_of = np.full(n_bins**2 + 1, -1, dtype=np.int16)
+        cell_of[cells + 1] = np.arange(len(cells))
+        self._cell_of = cell_of[key]
         self._weight_of_cell = cells % n_bins
-        self.bets.regroup(counts, cells // n_bins)
+        self.bets.regroup(counts[cells], cells // n_bins)
+
+    def _left(self) -> IntArray:
+        """Return how many rows are left in each bin."""
+        taken = self.revision.bin[list(self._taken)]
+        return np.asarray(self.revision.sizes - np.bincount(taken, minlength=len(self.revision.sizes)))
 
     def weights(self) -> FloatArray:
         """Return good weights for the next draw, one for each of today's bins."""
         if self._crossed_with == self.index:
             return self.bets.weights()
         twin = self.bets.copy()
-        twin.regroup(np.bincount(self.revision.bin[~self._taken], minlength=len(self.revision.sizes)))
+        twin.regroup(self._left())
         return twin.weights()
 
 
@@ -171,11 +140,10 @@ class Bound:
     """A bound on the errors of a revision in a population of rows: by a look, or by bets where there is none."""
 
     revision: int
-    population: BoolArray
+    population: AllBut
     alpha: float
     merges: frozenset[int]  # in force when it began: it says nothing where one of them was taken back
     look: Look | None = None
-    outside: IntArray  # rows that are not in the population
     closed: Closed | None = None
     settled: int | None = None  # what a look says that no answer will change, unless somebody changes an answer
 
@@ -226,11 +194,8 @@ class Certificates:
         del self.starts[index], self.aims[index]
         self._replays.pop(index, None)
 
-    def _add_bound(self, book: Book, index: int, population: BoolArray, alpha: float, look: Look | None = None) -> None:
-        bound = Bound(
-            revision=index, population=population, alpha=alpha, merges=_merges(book), look=look,
-            outside=np.flatnonzero(~population),
-        )  # fmt: skip
+    def _add_bound(self, book: Book, index: int, population: AllBut, alpha: float, look: Look | None = None) -> None:
+        bound = Bound(revision=index, population=population, alpha=alpha, merges=_merges(book), look=look)
         self.bounds.append(bound)
 
     def replay(self, index: int, declined: BoolArray, *, start: int = 0) -> Replay:
@@ -295,8 +260,8 @@ class Certificates:
             if bound.closed is not None:  # what was wrong without the merge was counted as such
                 before = bound.closed.known[answered]
                 wrong = np.where(before == UNKNOWN, wrong, before != bound.closed.codes[answered])
-            corrected = int((bound.population[answered] & wrong).sum())
-            unknown = int((book.known[bound.outside] == UNKNOWN).sum())
+            corrected = int((bound.population.inside(answered) & wrong).sum())
+            unknown = int((book.known[bound.population.others] == UNKNOWN).sum())
             yield bound, book.n_rows - max(upper - corrected, 0) - unknown
 
     def change_row(self, change: RowChanged) -> None:

@@ -28,7 +28,7 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
     if is_worthless(book, learnt):
         return []
     order = setup.rng(_STREAM, 0).permutation(book.n_rows)
-    chosen = order[epoch.drawable[order]][: _EACH * (n_base + len(epoch.picks))]
+    chosen = order[epoch.drawable.inside(order)][: _EACH * (n_base + len(epoch.picks))]
     return [row for row in dict.fromkeys([*epoch.picks, *chosen.tolist()]) if row not in book.help.said]
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from bela.book import Book
-from bela.features import NoFeatures, learner_features
-from bela.learning import PredictionLearner, TransductiveLearner
+from bela.features import NoFeatures, learner_features, learner_rows
+from bela.learning import MOST_ROWS, PredictionLearner, SampledLearner, TransductiveLearner
 from bela.methods._deciding import N_BINS, label_by_class, majority, merge_codes
 from bela.methods.bela._revision import Learner, Revision
 from bela.protocols import Setup
@@ -17,6 +17,8 @@ def make_learner(setup: Setup) -> Learner:
     """Return the learner for these rows: of their features and what was predicted, or of that alone."""
     if setup.predictions and isinstance(setup.source, NoFeatures):
         return learner_of_predictions(setup)
+    if setup.source.n_rows > MOST_ROWS and not setup.predictions:
+        return SampledLearner(learner_rows(setup.source, setup.seed), seed=setup.seed)
     scores = [prediction.scores for prediction in setup.predictions.values()]
     return TransductiveLearner(learner_features(setup.source, setup.seed), seed=setup.seed, scores=scores)
 

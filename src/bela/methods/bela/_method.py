@@ -14,20 +14,20 @@ from bela.errors import JournalError
 from bela.learning import Answers
 from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, merge_codes
-from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
+from bela.methods.bela._certificates import Certificates, Draw, Replay, Trained
 from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
-from bela.methods.bela._looks import Epoch, likely_error
+from bela.methods.bela._looks import Epoch, asked_rows, likely_error
 from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
+from bela.methods.bela._population import Pool
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
 from bela.records import UNKNOWN, Assessment, BoolArray, Guarantee, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may predict a draw
-_FIRST = "first-questions"
-_BATCH = 64  # the most questions at once
+_FIRST, _BATCH = "first-questions", 64  # what is kept of the first, and the most questions at once
 _LIVE = 0.6  # of alpha, for the looks of the first epoch
 _LIVE_WITH_AN_END = 0.2  # the same where there is a target or a budget, as releases will need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
@@ -93,7 +93,7 @@ class Bela(AssessingMethod):
         self.certificates.alpha.take(alpha)
         sparing = bool(self.setup.predictions)
         self.epoch = Epoch.begin(book, alpha, start=len(self.certificates.log), asking=asking, sparing=sparing)
-        self._pool, self._pool_of, self._n_learnt = Pool.uniform(self.epoch.drawable), None, 0
+        self._pool, self._pool_of, self._n_learnt = Pool(self.epoch.drawable), None, 0
         self._teaches = {}
         return self.epoch
 
@@ -109,7 +109,7 @@ class Bela(AssessingMethod):
                 rows = [proposal.row for proposal in asked.questions]
                 self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left, asking=rows).add_batch(waiting)
             else:  # nothing was drawn for it: the epoch that it began goes on
-                self._pool, self._pool_of = Pool.uniform(self.epoch.drawable), None
+                self._pool, self._pool_of = Pool(self.epoch.drawable), None
         for proposal in asked.questions:
             self._take_question(proposal)
 
@@ -164,7 +164,7 @@ class Bela(AssessingMethod):
         epoch.n_looked += bool(epoch.picks or event.looks)  # also where no part of alpha is left for a look
         if event.alpha > 0:
             self.certificates.bet(book, index, event.alpha)
-            self._pool, self._pool_of = Pool(revision.bin, revision.outside & ~book.asked, N_BINS), index
+            self._pool, self._pool_of = Pool(revision.outside.but(asked_rows(book)), revision.bin, N_BINS), index
         self._n_learnt = epoch.n_batches if len(rows) else 0
         if len(picks):
             epoch.add_batch([int(row) for row in picks])
@@ -207,7 +207,7 @@ class Bela(AssessingMethod):
         """Return how many draws may be made while a revision is waited for: a fast answerer shall not draw all rows."""
         epoch = self.epoch
         if self._n_learnt == epoch.n_batches:
-            return len(epoch.drawable)
+            return epoch.drawable.n_rows
         return max(round(_AHEAD * epoch.n_draws(epoch.n_looked)) + _LEAST_AHEAD - len(epoch.drawn), 0)
 
     def _draws_due(self, book: Book) -> int:
@@ -237,7 +237,7 @@ class Bela(AssessingMethod):
         arrays = self.setup.arrays
         if _FIRST not in arrays:
             arrays.save(_FIRST, [first_questions(self.setup, self.learner(), self.setup.rng(_TRAINING, book.n_rows))])
-        rows = [int(row) for row in arrays.load(_FIRST)[0] if self.epoch.drawable[row]]
+        rows = [int(row) for row in arrays.load(_FIRST)[0] if row in self.epoch.drawable]
         self.epoch.complete_batch(rows)
         self._picked_first = True
 
@@ -316,7 +316,7 @@ class Bela(AssessingMethod):
         epoch.helped = book.help.name is not None and not is_worthless(book, answers)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
         n_next = partial(epoch.n_picks, look + bool(epoch.picks), len(answers.rows))
-        return self._job(book, answers, taken=~epoch.population(), n_next=n_next, separated=True, looks=looks)
+        return self._job(book, answers, taken=~epoch.population().mask(), n_next=n_next, separated=True, looks=looks)
 
     def _release(self, book: Book) -> RevisionJob:
         rows = np.array([*book.given, *book.answered], dtype=np.intp)

@@ -121,16 +121,16 @@ def take_parts(book: Book, certificates: Certificates, best: Revision | None, co
 def _evidence(bound: Bound, certificates: Certificates, book: Book) -> Evidence:
     look, said, codes = bound.look, certificates.said, certificates.revisions[bound.revision].codes
     if look is not None:
-        rows = [row for row in look.epoch.drawn[: look.n_draws] if look.population[row]]
+        rows = [row for row in look.epoch.drawn[: look.n_draws] if row in look.population]
         wrong = [is_wrong(said.get(row, ()), int(codes[row])) for row in rows]
         return LookDraws(
-            population=look.population, alpha=bound.alpha, rows=np.array(rows, dtype=np.intp),
+            population=look.population.mask(), alpha=bound.alpha, rows=np.array(rows, dtype=np.intp),
             wrong=np.array(wrong, dtype=bool),
         )  # fmt: skip
     return BetDraws(
-        population=bound.population, alpha=bound.alpha, index=bound.revision, revisions=[*certificates.revisions],
-        log=[*certificates.log], start=certificates.starts[bound.revision], said=dict(said),
-        declined=book.declined.copy(),
+        population=bound.population.mask(), alpha=bound.alpha, index=bound.revision,
+        revisions=[*certificates.revisions], log=[*certificates.log],
+        start=certificates.starts[bound.revision], said=dict(said), declined=book.declined.copy(),
     )  # fmt: skip
 
 
@@ -225,10 +225,8 @@ def _one_look(n_drawn: int, n_wrong: int, population: int, alpha: float) -> int:
 
 def _restricted(revision: Revision, part: BoolArray) -> Revision:
     """Return a revision of some of its rows alone, in the same bins, with their share of the evidence beforehand."""
-    inside = revision.outside & part
+    inside = (revision.bin >= 0) & part
     sizes = np.bincount(revision.bin[inside], minlength=len(revision.sizes))
     share = sizes / np.maximum(revision.sizes, 1)
-    bin_ = np.where(inside, revision.bin, -1)
-    return replace(
-        revision, outside=inside, bin=bin_, sizes=sizes, seen=revision.seen * share, wrong=revision.wrong * share
-    )
+    bin_ = np.where(inside, revision.bin, np.int8(-1))
+    return replace(revision, bin=bin_, sizes=sizes, seen=revision.seen * share, wrong=revision.wrong * share)
