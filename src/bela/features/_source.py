@@ -34,10 +34,10 @@ class FeatureSource(ArraySource):
 
     def __init__(
         self, X: Matrix | None = None, *, prepared: Prepared | None = None, flat: bool = False,
-        unreadable: Mapping[int, str] | None = None, temporary: Path | None = None,
+        unreadable: Mapping[int, str] | None = None, temporary: Path | None = None, finite: bool = False,
     ) -> None:  # fmt: skip
         if X is not None:
-            super().__init__(X, finite=prepared is not None)
+            super().__init__(X, finite=finite or prepared is not None)
         elif prepared is not None:
             self.X, self.image_shape = prepared.dense, None
         if flat:
