@@ -8,7 +8,7 @@ class codes, so that a campaign can deal with names, budgets and records, and a 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from bela.records import Answer, AnyArray, Assessment, Entry, FloatArray, IntArr
 
 if TYPE_CHECKING:
     from bela.book import Book, Change, Revised
+
+BLOCK_ROWS = 8_192  # rows that a function of `scan` gets at once, all blocks but the last
+Block_co = TypeVar("Block_co", covariant=True)
 
 
 @runtime_checkable
@@ -61,9 +64,40 @@ class Table(Protocol):
         """Return a digest of the content of each row."""
 
 
+class Blocks(Protocol[Block_co]):
+    """All rows, wherever they lie and however many they are: some of them at once, or a function of each block.
+
+    The seam for size: whoever touches all rows goes through `scan`, and holds nothing of the size of all rows but what
+    comes back, which is a few bytes a row. Where the rows are must make no difference, not even in the last digit:
+
+    - The i-th block is rows `BLOCK_ROWS * i` to `BLOCK_ROWS * (i + 1)`, whatever pieces the data are kept in, as the
+      product of two matrices may differ in its last digit with the number of rows. A source whose pieces end elsewhere
+      cuts them anew; one that computes elsewhere may do many blocks in one task.
+    - The function sees a block alone and returns an array with an entry, of any shape, for each of its rows, always of
+      the same type. It can be pickled, changes nothing, and may be called in several threads or processes at once, in
+      any order. The entries are joined in the order of the rows.
+    - What is reduced over all rows (a mean, a count) is reduced from what comes back, by whoever asked.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+
+    def take(self, rows: IntArray) -> Block_co:
+        """Return these rows, in their order: hundreds of thousands at most, each at most once."""
+
+    def scan(self, function: Callable[[Block_co], AnyArray]) -> AnyArray:
+        """Apply a function to every block of rows, and join what it returns."""
+
+
 @runtime_checkable
 class Source(Protocol):
-    """Where the features of the rows come from."""
+    """Where the features of the rows come from: `Blocks` of matrices, dense or sparse, of single precision.
+
+    What the learner makes of them (scales, components) is `bela.features.learner_rows`, `Blocks` of `Prepared`: by
+    `take` it fits a transformation to a sample, and in `scan` the transformation is part of the function. A source
+    whose rows are no plain numbers (texts and tables turned into features where the data are) is a `ReadySource`.
+    """
 
     @property
     def n_rows(self) -> int:
@@ -77,7 +111,7 @@ class Source(Protocol):
         """Return the features of these rows, in their order."""
 
     def scan(self, function: Callable[[Matrix], AnyArray]) -> AnyArray:
-        """Apply a function to every block of rows, in order, and join what it returns."""
+        """Apply a function to every block of rows, and join what it returns: see `Blocks`."""
 
 
 @runtime_checkable

@@ -75,11 +75,11 @@ def test_a_certificate_rests_on_draws_that_nothing_before_it_has_seen(batch, bac
     rows = [event.row for event in certificates.log]
     assert len(set(rows)) == len(rows)
     for bound in looks:
-        learnt = ~certificates.revisions[bound.revision].outside
-        assert not (learnt & bound.population).any()
+        learnt = certificates.revisions[bound.revision].outside.others
+        assert not bound.population.inside(learnt).any()
     for bound in bets:
         later = certificates.log[certificates.starts[bound.revision] :]
-        assert not (~certificates.revisions[bound.revision].outside)[[event.row for event in later]].any()
+        assert all(event.row in certificates.revisions[bound.revision].outside for event in later)
 
 
 def test_training_chooses_as_if_no_draw_existed(clusters):
@@ -103,7 +103,7 @@ def test_training_chooses_as_if_no_draw_existed(clusters):
         n = min(len(one.certificates.revisions), len(other.certificates.revisions))
         assert n > 4
         for a, b in zip(one.certificates.revisions[:n], other.certificates.revisions[:n], strict=True):
-            assert (a.outside == b.outside).all()
+            assert a.outside == b.outside
         size = min(len(one.epoch.picks), len(other.epoch.picks))
         assert one.epoch.picks[:size] == other.epoch.picks[:size]
         looks = [[(b.look.n_draws, b.alpha) for b in method.certificates.bounds][:n] for method in (one, other)]

@@ -43,8 +43,8 @@ def excess_of_wrong_draws(method: type[Bela]) -> float:
         certificates, epoch = campaign.method.certificates, campaign.method.epoch
         look = certificates.bounds[-1].look
         wrong = np.array(campaign.classes)[certificates.revisions[look.revision].codes] != y
-        drawn = [row for row in epoch.drawn[: look.n_draws] if look.population[row]]
-        n, population, share = len(drawn), int(look.population.sum()), float(wrong[look.population].mean())
+        drawn = [row for row in epoch.drawn[: look.n_draws] if row in look.population]
+        n, population, share = len(drawn), len(look.population), float(wrong[look.population.mask()].mean())
         more += wrong[drawn].sum() - n * share
         variance += n * share * (1 - share) * (population - n) / (population - 1)
     return more / math.sqrt(variance)

@@ -57,7 +57,7 @@ def path(campaign: Campaign) -> list[Any]:
     """All that training came to: for each revision what it learnt from, says, and expects, and how it is looked at."""
     names, found = np.array(campaign.book.codes.classes), []
     for event, revision in zip(campaign.book.revisions, campaign.method.certificates.revisions, strict=True):
-        arrays = (revision.outside, names[revision.codes], revision.guess)
+        arrays = (revision.outside.others, names[revision.codes], revision.guess)
         found.append((event.looks, *(array.tolist() for array in arrays)))
     return found
 
@@ -163,7 +163,7 @@ def test_opened_again_it_rests_on_the_same_rows(batch, helper, target):
         again = begin(options)
         assert again.certificate == campaign.certificate
         bounds = zip(again.method.certificates.bounds, campaign.method.certificates.bounds, strict=True)
-        assert all((a.population == b.population).all() for a, b in bounds)
+        assert all(a.population == b.population for a, b in bounds)
         if len(campaign.book.revisions) > 1:
             assert again.method.epoch.picks == campaign.method.epoch.picks
 

@@ -6,6 +6,7 @@ names a `Reader`; one that comes with BELA is a module in `bela.data.readers`.
 
 from bela.data._arrays import ArraySource, ArrayTable, SourceRows
 from bela.data._arrow import index_column
+from bela.data._blocks import scan_blocks
 from bela.data._datasets import DATASETS, Dataset, cache_folder, load_dataset
 from bela.data._files import writing
 from bela.data._images import image_endings, is_no_image, open_image, upright
@@ -18,6 +19,6 @@ from bela.data._table import ArrowTable
 __all__ = [
     "DATASETS", "READERS", "ArraySource", "ArrayTable", "ArrowTable", "Dataset", "OpenFile", "Reader", "SourceRows",
     "cache_folder", "column_labels", "given_labels", "image_endings", "index_column", "is_dataset", "is_no_image",
-    "label_notices", "load_dataset", "open_image", "open_table", "readers_by_ending", "row_ids", "stack_tables",
-    "upright", "writing",
+    "label_notices", "load_dataset", "open_image", "open_table", "readers_by_ending", "row_ids", "scan_blocks",
+    "stack_tables", "upright", "writing",
 ]  # fmt: skip

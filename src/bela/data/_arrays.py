@@ -10,13 +10,14 @@ import pyarrow as pa
 from scipy import sparse
 
 from bela.data._arrow import check_names
+from bela.data._blocks import scan_blocks
 from bela.data._digests import U64, combine, digest_array, digest_dense, digest_sparse
 from bela.data._table import OpenTable
 from bela.errors import DataError
 from bela.protocols import Source
 from bela.records import AnyArray, IntArray, Matrix
 
-_SCAN_BYTES, _BATCH_BYTES, _SOURCE_ROWS = 64 << 20, 16 << 20, 8192
+_BATCH_BYTES, _AT_ONCE = 16 << 20, 1 << 18
 
 
 class ArraySource:
@@ -59,8 +60,7 @@ class ArraySource:
         return _as_floats(self.X[rows])
 
     def scan(self, function: Callable[[Matrix], AnyArray]) -> AnyArray:
-        step = max(1, _SCAN_BYTES // (4 * max(1, self.n_features)))
-        return np.concatenate([function(_as_floats(self.X[i : i + step])) for i in range(0, self.n_rows, step)])
+        return scan_blocks(self.n_rows, lambda rows: function(_as_floats(self.X[rows])))
 
 
 def _as_floats(X: Matrix) -> Matrix:
@@ -70,11 +70,19 @@ def _as_floats(X: Matrix) -> Matrix:
 def _check_finite(matrix: Matrix) -> None:
     is_sparse = sparse.issparse(matrix)
     values: AnyArray = matrix.data if is_sparse else matrix
-    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+    if len(values) <= _AT_ONCE:
+        fine = bool(np.isfinite(values.sum(dtype=np.float64)))
+    else:
+        fine = bool(scan_blocks(len(values), lambda rows: _row_sums_are_finite(values[rows])).all())
+    if not fine and not np.isfinite(values).all():
         bad = np.flatnonzero(~np.isfinite(values))
         row = np.searchsorted(matrix.indptr, bad[0], "right") - 1 if is_sparse else bad[0] // matrix.shape[1]
         found = f"in {len(bad)} place(s), the first in row {row}"
         raise DataError(f"the features hold NaN or infinity {found}: fill or drop them first")
+
+
+def _row_sums_are_finite(values: AnyArray) -> AnyArray:
+    return np.asarray(np.isfinite(values.reshape(len(values), -1).sum(axis=1, dtype=np.float64)))
 
 
 def _as_sparse(X: object) -> sparse.csr_array:
@@ -152,7 +160,11 @@ class ArrayTable(OpenTable):
 
     @functools.cached_property
     def _row_digests(self) -> U64:
-        return combine(self.n_rows, {name: _digest(array) for name, array in self._arrays.items()})
+        def digest(rows: slice) -> U64:
+            found = {name: _digest(array[rows]) for name, array in self._arrays.items()}
+            return combine(rows.stop - rows.start, found)
+
+        return scan_blocks(self.n_rows, digest)
 
 
 def columns_of(array: AnyArray, name: str) -> dict[str, AnyArray]:
@@ -207,9 +219,6 @@ def _row_bytes(array: Matrix) -> int:
 def _digest(array: Matrix) -> U64:
     if sparse.issparse(array):
         return digest_sparse(array)
-    if isinstance(array, SourceRows):
-        starts = range(0, array.shape[0], _SOURCE_ROWS)
-        return np.concatenate([digest_dense(array[i : i + _SOURCE_ROWS]) for i in starts])
     return digest_dense(array) if array.dtype.kind in "biuf" else digest_array(_to_arrow(array))
 
 

@@ -6,8 +6,8 @@ embedding, anything else is a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -15,14 +15,15 @@ import numpy.typing as npt
 from scipy import linalg, sparse
 
 from bela.errors import DataError
-from bela.records import AnyArray, Matrix
+from bela.protocols import BLOCK_ROWS, Source
+from bela.records import AnyArray, IntArray, Matrix
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
 COMPONENTS = 128
 MOST_COLUMNS = 256  # more are reduced to components
-FIT_ROWS, BLOCK_ROWS, WIDE_COLUMNS = 10_000, 8_192, 2_048
+FIT_ROWS, WIDE_COLUMNS = 10_000, 2_048
 WIDE_FIT_ROWS = 4_096  # of a wide matrix: components take time cubic in the rows if there are fewer of them
 SHARED_COLUMNS = 16  # fewer columns are a table, whatever their units
 CLIP = 4.0  # standard deviations: beyond, an outlier would be alone in the world
@@ -91,6 +92,25 @@ class Prepared:
         """All of them, in this order."""
         return self.dense, self.linear, self.columns
 
+    def take(self, rows: IntArray | slice) -> Prepared:
+        """Return some rows in all forms."""
+        linear, columns = (None if form is None else form[rows] for form in (self.linear, self.columns))
+        views = tuple(view[rows] for view in self.views)
+        return Prepared(dense=self.dense[rows], linear=linear, columns=columns, views=views)
+
+    @classmethod
+    def stack(cls, parts: Sequence[Prepared]) -> Prepared:
+        """Put rows that are all in the same forms on top of each other."""
+        first, linear = parts[0], None
+        if first.linear is not None:
+            forms: list[Matrix] = [part.linear for part in parts]
+            linear = sparse.vstack(forms, "csr") if sparse.issparse(first.linear) else np.concatenate(forms)
+        return cls(
+            dense=np.concatenate([part.dense for part in parts]), linear=linear,
+            columns=None if first.columns is None else np.concatenate([np.asarray(part.columns) for part in parts]),
+            views=tuple(np.concatenate(views) for views in zip(*(part.views for part in parts), strict=True)),
+        )  # fmt: skip
+
     @classmethod
     def join(cls, blocks: Iterable[Prepared], n_rows: int) -> Prepared:
         """Put blocks of rows on top of each other, with no more than one in memory beside the whole."""
@@ -139,25 +159,46 @@ def prepare_blocks(X: Matrix, seed: int) -> Iterator[Prepared]:
 
 def _scaled_blocks(X: AnyArray, seed: int) -> Iterator[Prepared]:
     """Scale the rows of a dense matrix by a sample of them, and by all where it is about their norm."""
-    floats = as_floats(X[fit_rows(len(X), seed, X.shape[1])])
+    scaling = _scaling_of(as_floats(X[fit_rows(len(X), seed, X.shape[1])]))
+    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, len(X), BLOCK_ROWS)]
+    if scaling.components is None:
+        scaling = replace(scaling, norm=mean_norm(scaling(X[rows]).dense for rows in blocks))
+    for rows in blocks:
+        yield scaling(X[rows])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """What a matrix of one kind becomes for the learner, block by block."""
+
+    scales: tuple[Doubles, Doubles] | None  # of each column, if they are of different units
+    mean: AnyArray
+    components: Components | None
+    norm: float = 1.0
+
+    def __call__(self, X: AnyArray) -> Prepared:
+        """Turn some rows into features."""
+        floats = as_floats(X)
+        standard = None if self.scales is None else clipped((floats - self.scales[0]) / self.scales[1])
+        dense = reduced(floats if standard is None else standard, self.components, self.mean, self.norm)
+        return Prepared(dense=dense, linear=standard, columns=floats if X.shape[1] <= TREE_COLUMNS else None)
+
+
+def fit_scaling(source: Source, seed: int) -> Scaling:
+    """Learn to scale the rows of a source from a sample of them, which tells their norm as well as all would."""
+    sample = as_floats(np.asarray(source.take(fit_rows(source.n_rows, seed, source.n_features))))
+    scaling = _scaling_of(sample)
+    return scaling if scaling.components is not None else replace(scaling, norm=mean_norm([scaling(sample).dense]))
+
+
+def _scaling_of(floats: Floats) -> Scaling:
     sample = floats.astype(np.float64)
     scales = None if shares_unit(sample) else column_scales(sample)
     seen: AnyArray = sample if scales is None else clipped((floats - scales[0]) / scales[1])
-    components, mean = None, seen.mean(axis=0)
-    if X.shape[1] > MOST_COLUMNS:
+    components = None
+    if floats.shape[1] > MOST_COLUMNS:
         components = Components.fit(np.asarray(seen, np.float32), COMPONENTS)
-
-    def transform(rows: slice, norm: float) -> Prepared:
-        floats = as_floats(X[rows])
-        standard = None if scales is None else clipped((floats - scales[0]) / scales[1])
-        dense = reduced(floats if standard is None else standard, components, mean, norm)
-        return Prepared(dense=dense, linear=standard, columns=floats if X.shape[1] <= TREE_COLUMNS else None)
-
-    blocks, norm = [slice(start, start + BLOCK_ROWS) for start in range(0, len(X), BLOCK_ROWS)], 1.0
-    if components is None:
-        norm = mean_norm(transform(rows, 1.0).dense for rows in blocks)
-    for rows in blocks:
-        yield transform(rows, norm)
+    return Scaling(scales=scales, mean=seen.mean(axis=0), components=components)
 
 
 def reduced(seen: AnyArray, components: Components | None, mean: AnyArray, norm: float) -> Floats:

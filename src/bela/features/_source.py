@@ -16,8 +16,9 @@ from scipy import sparse
 
 from bela.data import ArraySource
 from bela.features._images import fit_image_features, sample_of_images
-from bela.features._scaling import BLOCK_ROWS, Floats, Prepared, prepare_blocks
-from bela.protocols import Source
+from bela.features._rows import KeptRows, LearnerRows, ReadySource, scaled_rows
+from bela.features._scaling import Floats, Prepared, prepare_blocks
+from bela.protocols import BLOCK_ROWS, Source
 from bela.records import AnyArray, Matrix
 
 HEADER_BYTES, BLOCK = 128, 1 << 22  # there is room for the largest shape in a header, to be filled in at the end
@@ -33,10 +34,10 @@ class FeatureSource(ArraySource):
 
     def __init__(
         self, X: Matrix | None = None, *, prepared: Prepared | None = None, flat: bool = False,
-        unreadable: Mapping[int, str] | None = None, temporary: Path | None = None,
+        unreadable: Mapping[int, str] | None = None, temporary: Path | None = None, finite: bool = False,
     ) -> None:  # fmt: skip
         if X is not None:
-            super().__init__(X, finite=prepared is not None)
+            super().__init__(X, finite=finite or prepared is not None)
         elif prepared is not None:
             self.X, self.image_shape = prepared.dense, None
         if flat:
@@ -59,6 +60,17 @@ def learner_features(source: Source, seed: int = 0) -> Prepared | Floats:
     prepared = source.prepared if isinstance(source, FeatureSource) else None
     prepared = prepared or Prepared.join(learner_blocks(source, seed), source.n_rows)
     return prepared if image_shape(source) is None else prepared.dense
+
+
+def learner_rows(source: Source, seed: int = 0) -> LearnerRows:
+    """Return what `learner_features` does block by block: nothing of the size of all rows need be in memory."""
+    if isinstance(source, ReadySource):
+        return source.learner_rows()
+    if isinstance(source, FeatureSource) and source.prepared is not None:
+        return KeptRows(source.prepared)
+    if image_shape(source) is None and not (isinstance(source, ArraySource) and sparse.issparse(source.X)):
+        return scaled_rows(source, seed)
+    return KeptRows(Prepared.join(learner_blocks(source, seed), source.n_rows))
 
 
 def image_shape(source: Source) -> tuple[int, ...] | None:

@@ -25,6 +25,11 @@ class Fit:
     weights: dict[str, float]
 
     @property
+    def n_rows(self) -> int:
+        """How many rows it is about."""
+        return len(self.proba)
+
+    @property
     def labels(self) -> IntArray:
         """The likeliest class of every row."""
         return np.asarray(np.asarray(self.classes)[self.proba.argmax(axis=1)])

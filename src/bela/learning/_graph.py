@@ -70,6 +70,15 @@ class Graph:
             X = np.asarray(self.walk @ X, np.float32)
         return self.to_rows(X)
 
+    def with_rows(self, on: Rows, weight: Floats) -> "Graph":
+        """Return the graph with further rows, each of which leans on some places, the nearest first."""
+        n, k = on.shape
+        weights = np.concatenate([np.ones(self.n_places, np.float32), weight.ravel()])
+        index = np.concatenate([np.arange(self.n_places), on.ravel()])
+        pointer = np.concatenate([np.arange(self.n_places), self.n_places + k * np.arange(n + 1)])
+        onto = sparse.csr_array((weights, index, pointer), shape=(self.n_places + n, self.n_places))
+        return replace(self, landmarks=np.arange(self.n_places), onto=onto)
+
     def to_places(self, X: Floats) -> Floats:
         """Bring masses at rows to the places that the rows lean on."""
         return X if self.onto is None else np.asarray(self.onto.T @ X, np.float32)

@@ -82,6 +82,11 @@ class TransductiveLearner:
         return len(self._features.dense)
 
     @property
+    def dense(self) -> Floats:
+        """What the rows are compared by."""
+        return self._features.dense
+
+    @property
     def graph(self) -> Graph:
         """The neighbour graph, built when first wanted, by whoever wants it first."""
         with self._preparing:
@@ -105,6 +110,16 @@ class TransductiveLearner:
             if "clusters" not in self._views:
                 basis = Components.fit(smoothed[:: max(1, len(smoothed) // 10_000)], CLUSTER_COMPONENTS)
                 self._views["clusters"] = graph.smooth(basis.transform(smoothed), n_steps=LOTS - LITTLE)
+
+    def with_rows(self, more: Prepared, on: Rows, weight: Floats) -> "TransductiveLearner":
+        """Return a learner of these rows and more, which are not linked, but lean on those that are."""
+        self.prepare()
+        learner = TransductiveLearner(Prepared.stack([self._features, more]), seed=self._seed)
+        learner._graph = self.graph.with_rows(on, weight)
+        smoothed = {name: view for name, view in self._views.items() if name != "features"}
+        for name, view in smoothed.items():
+            learner._views[name] = np.concatenate([view, np.einsum("ij,ijk->ik", weight, view[on])])
+        return learner
 
     def first_questions(self) -> IntArray:
         """Rows to ask before anything is known: they cover the data."""

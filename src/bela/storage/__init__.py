@@ -5,6 +5,7 @@ from bela.storage._atomic import lock_file, open_fresh, sync_file, sync_folder, 
 from bela.storage._journals import MemoryJournal, SQLiteJournal
 from bela.storage._kept import find_kept, keep, read_checked, write_checked
 from bela.storage._links import check_no_links
+from bela.storage._mapped import empty_array
 from bela.storage._paid import PaidCalls
 from bela.storage._together import placed_together
 from bela.storage._unpacked import most_unpacked
@@ -25,6 +26,7 @@ __all__ = [
     "config_folder",
     "digest_arrays",
     "digest_of",
+    "empty_array",
     "find_kept",
     "is_allowed",
     "keep",

@@ -3,6 +3,9 @@
 import hashlib
 import io
 import re
+import shutil
+import tempfile
+import weakref
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -13,6 +16,7 @@ import numpy as np
 from bela.errors import JournalError, ParameterError
 from bela.records import AnyArray
 from bela.storage._atomic import write_durably
+from bela.storage._mapped import bytes_of, check_plain, is_large, is_mapped, load_mapped, map_pieces
 from bela.storage._unpacked import most_unpacked
 
 _DIGEST = 32
@@ -21,7 +25,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class FolderStore:
-    """Keeps arrays in a folder, made for the first of them: one file a name, with a digest in front of its content."""
+    """Keeps arrays in a folder, made for the first of them: one file a name, with a digest of its content.
+
+    Small ones are packed. Large ones lie there as they are, and are mapped: what is not looked at takes no memory.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -33,7 +40,7 @@ class FolderStore:
         """Return the arrays kept under a name; a JournalError where they are missing or damaged."""
         path = self._path(name)
         try:
-            arrays = _unpack(path.read_bytes())
+            arrays = load_mapped(path) if is_mapped(path) else _unpack(path.read_bytes())
         except FileNotFoundError:
             raise JournalError(f"there is no {path}: restore the file from a copy") from None
         except OSError as error:
@@ -47,7 +54,7 @@ class FolderStore:
         path = self._path(name)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_durably(path, _pack(arrays))
+            write_durably(path, map_pieces(arrays) if is_large(arrays) else _pack(arrays))
         except OSError as error:
             raise JournalError(f"{path} cannot be written: {error.strerror or error}") from None
 
@@ -56,7 +63,7 @@ class FolderStore:
 
 
 class MemoryArrays:
-    """Keeps arrays as long as the process lasts.
+    """Keeps arrays as long as the process lasts; large ones in a temporary folder, as in a `FolderStore`.
 
     >>> store = MemoryArrays()
     >>> store.save("first", [np.arange(3)])
@@ -66,20 +73,30 @@ class MemoryArrays:
 
     def __init__(self) -> None:
         self._packed: dict[str, bytes] = {}  # so that nobody who changes an array changes what was kept
+        self._large: FolderStore | None = None
 
     def __contains__(self, name: str) -> bool:
-        return _checked(name) in self._packed
+        return _checked(name) in self._packed or (self._large is not None and name in self._large)
 
     def load(self, name: str) -> list[AnyArray]:
         """Return the arrays kept under a name."""
-        arrays = _unpack(self._packed.get(_checked(name), b""))
+        if _checked(name) not in self._packed and self._large is not None and name in self._large:
+            return self._large.load(name)
+        arrays = _unpack(self._packed.get(name, b""))
         if arrays is None:
             raise JournalError(f"there are no arrays {name!r}")
         return arrays
 
     def save(self, name: str, arrays: Sequence[AnyArray]) -> None:
         """Keep arrays under a name."""
-        self._packed[_checked(name)] = _pack(arrays)
+        if not is_large(arrays):
+            self._packed[_checked(name)] = _pack(arrays)
+            return
+        if self._large is None:
+            self._large = FolderStore(Path(tempfile.mkdtemp(prefix="bela-")))
+            weakref.finalize(self, shutil.rmtree, self._large.folder, ignore_errors=True)
+        self._large.save(name, arrays)
+        self._packed.pop(name, None)
 
 
 def digest_arrays(arrays: Sequence[AnyArray]) -> str:
@@ -91,7 +108,7 @@ def digest_arrays(arrays: Sequence[AnyArray]) -> str:
     result = hashlib.blake2b(digest_size=12)
     for array in arrays:
         result.update(f"{array.dtype.str}{array.shape}".encode())
-        result.update(np.ascontiguousarray(array).tobytes())
+        result.update(bytes_of(array))
     return result.hexdigest()
 
 
@@ -102,8 +119,7 @@ def _checked(name: str) -> str:
 
 
 def _pack(arrays: Sequence[AnyArray]) -> bytes:
-    if any(array.dtype.hasobject for array in arrays):
-        raise ParameterError("arrays of Python objects cannot be kept: make them arrays of numbers or of strings")
+    check_plain(arrays)
     buffer = io.BytesIO()
     np.savez(buffer, *arrays)
     content = zlib.compress(buffer.getvalue(), _FASTEST)

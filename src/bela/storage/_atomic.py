@@ -5,6 +5,7 @@ import glob
 import os
 import secrets
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
@@ -12,8 +13,11 @@ from typing import IO
 _HOUR = 3600.0
 
 
-def write_durably(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Write a file in place of what was there, on disk when this returns. If that fails, what was there stays."""
+def write_durably(path: Path, content: bytes | Iterable[bytes | memoryview], *, mode: int = 0o666) -> None:
+    """Write a file, whole or in pieces, in place of what was there, on disk when this returns.
+
+    If that fails, what was there stays.
+    """
     for stale in path.parent.glob(f"{glob.escape(path.name)}.*.part"):  # killed processes left it; others are at work
         with suppress(OSError):
             if time.time() - stale.stat().st_mtime > _HOUR:
@@ -21,7 +25,8 @@ def write_durably(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # others may write at once
     try:
         with open_fresh(new, mode) as file:
-            file.write(content)
+            for piece in (content,) if isinstance(content, bytes) else content:
+                file.write(piece)
             sync_file(file)
         os.replace(new, path)
         sync_folder(path.parent)

@@ -5,15 +5,16 @@ outside its training answers, with bets on the draws from after its adoption onl
 are weighted draws without replacement from a labelling that was fixed before.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bela.book import Book, Merged, RowChanged, Unmerged
 from bela.bounds import AlphaBudget, ErrorBets, likely_shares
-from bela.methods._deciding import choose_bin, merge_codes
+from bela.methods._deciding import merge_codes
 from bela.methods.bela._looks import Look, is_wrong
+from bela.methods.bela._population import AllBut, count_rows
 from bela.methods.bela._revision import Revision
 from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray
 from bela.shares import allowed_errors
@@ -41,47 +42,6 @@ class Draw:
     weights: FloatArray | None = None
 
 
-class Pool:
-    """The rows that can be drawn, by bin; drawing and removing take no time."""
-
-    def __init__(self, bin_: IntArray, drawable: BoolArray, n_bins: int) -> None:
-        self._bin = bin_
-        rows = np.flatnonzero(drawable)
-        self.left: IntArray = np.bincount(bin_[rows], minlength=n_bins)  # in each bin
-        self._rows = np.split(rows[np.argsort(bin_[rows], kind="stable")], np.cumsum(self.left)[:-1])
-        self._place = np.full(len(bin_), -1, dtype=np.int64)
-        for part in self._rows:
-            self._place[part] = np.arange(len(part))
-
-    @classmethod
-    def uniform(cls, drawable: BoolArray) -> "Pool":
-        """Return a pool of one bin."""
-        return cls(np.zeros(len(drawable), dtype=np.int8), drawable, 1)
-
-    def holds(self, row: int) -> bool:
-        """Whether a row is still to be drawn."""
-        return bool(self._place[row] >= 0)
-
-    def draw(self, weights: FloatArray, rng: np.random.Generator, but: Container[int] = ()) -> int:
-        """Choose a row, with probability proportional to the weight of its bin; one of those in `but` is drawn anew."""
-        while True:
-            bin_ = choose_bin(weights, self.left, rng.random())
-            row = int(self._rows[bin_][rng.integers(self.left[bin_])])
-            if row not in but:
-                return row
-
-    def remove(self, row: int) -> None:
-        """Take out a row if it is there."""
-        place = int(self._place[row])
-        if place < 0:
-            return
-        bin_ = int(self._bin[row])
-        self.left[bin_] -= 1
-        moved = self._rows[bin_][self.left[bin_]]
-        self._rows[bin_][place] = moved
-        self._place[moved], self._place[row] = place, -1
-
-
 class Replay:
     """What the log of draws and training questions says about one revision, as far as its answers are known.
 
@@ -100,19 +60,18 @@ class Replay:
         self.revision = revision = revisions[index]
         self.index, self._revisions, self._log = index, revisions, log
         self.place, self._start = 0, start  # where in the log it has come to
-        self._rows = np.flatnonzero(revision.outside if part is None else revision.outside & part)
-        self._bin = revision.bin[self._rows]
-        sizes, seen, wrong = revision.sizes, revision.seen, revision.wrong
+        self._bin, self._sizes, seen, wrong = revision.bin, revision.sizes, revision.seen, revision.wrong
         if part is not None:  # with its share of the evidence beforehand
-            sizes = np.bincount(self._bin, minlength=len(sizes))
-            share = sizes / np.maximum(revision.sizes, 1)
+            self._bin = np.where(part, self._bin, np.int8(-1))
+            self._sizes = count_rows(self._bin, self._bin >= 0, len(revision.sizes))
+            share = self._sizes / np.maximum(revision.sizes, 1)
             seen, wrong = seen * share, wrong * share
-        self.bets = ErrorBets(sizes, alpha=alpha, seen=seen, wrong=wrong, aim=aim, against=against, mend=mend)
+        self.bets = ErrorBets(self._sizes, alpha=alpha, seen=seen, wrong=wrong, aim=aim, against=against, mend=mend)
         self.n_draws = 0
-        self._taken = np.zeros(len(self._rows), dtype=bool)  # rows that have left
+        self._taken: set[int] = set()  # rows that have left the population
         self._crossed_with: tuple[int, bytes] = (index, b"")
         self._cell_of: IntArray = self._bin
-        self._weight_of_cell: IntArray = np.arange(len(sizes))
+        self._weight_of_cell: IntArray = np.arange(len(self._sizes))
         self._factor_of_cell: FloatArray = np.ones(1)
 
     def advance(self, said: Said, declined: BoolArray) -> None:
@@ -122,24 +81,23 @@ class Replay:
             if row not in said and not declined[row]:
                 return
             self.place += 1
-            place = int(np.searchsorted(self._rows, row))
-            if place == len(self._rows) or self._rows[place] != row or self._taken[place]:
+            if row in self._taken or self._bin[row] < 0:
                 continue  # among this revision's training answers, so not in its population
             wrong = is_wrong(said.get(row, ()), int(self.revision.codes[row]))
             if isinstance(event, Draw) and self.place > self._start:
-                self._bet(event, place, wrong)
+                self._bet(event, wrong)
             else:
-                self.bets.know(int(self._cell_of[place]), wrong=wrong)
-            self._taken[place] = True
+                self.bets.know(int(self._cell_of[row]), wrong=wrong)
+            self._taken.add(row)
 
-    def _bet(self, event: Draw, place: int, wrong: bool) -> None:
+    def _bet(self, event: Draw, wrong: bool) -> None:
         if event.revision is not None and event.weights is not None:
-            bins, factors = np.split(event.weights, [len(self.revision.sizes)])
+            bins, factors = np.split(event.weights, [len(self._sizes)])
             self._cross_with(event.revision, factors)
             weights = bins[self._weight_of_cell] * self._factor_of_cell
         else:
             weights = np.ones(len(self.bets.left))
-        self.bets.observe(int(self._cell_of[place]), wrong=wrong, weights=weights)
+        self.bets.observe(int(self._cell_of[event.row]), wrong=wrong, weights=weights)
         self.n_draws += 1
 
     def _cross_with(self, other: int, factors: FloatArray) -> None:
@@ -147,22 +105,36 @@ class Replay:
         if (other, factors.tobytes()) == self._crossed_with:
             return  # as nearly always: draws come in long runs from the bins of one revision
         self._crossed_with = other, factors.tobytes()
-        n_bins, left = len(self.revision.sizes), np.flatnonzero(~self._taken)
+        n_bins = len(self._sizes)
         if other == self.index and not len(factors):
             self._cell_of, self._weight_of_cell = self._bin, np.arange(n_bins)
             self._factor_of_cell = np.ones(1)
-            self.bets.regroup(np.bincount(self._bin[left], minlength=n_bins))
+            self.bets.regroup(self._left())
             return
-        rows, drawn_from = self._rows[left], self._revisions[other]
-        values, level_of_class = np.unique(factors, return_inverse=True) if len(factors) else (np.ones(1), None)
-        key = self._bin[left].astype(np.int64) * n_bins + drawn_from.bin[rows]
-        level = 0 if level_of_class is None else level_of_class[drawn_from.codes[rows]]
-        cells, cell_of_row, counts = np.unique(key * len(values) + level, return_inverse=True, return_counts=True)
-        self._cell_of = np.full(len(self._rows), -1, dtype=np.int64)
-        self._cell_of[left] = cell_of_row
-        self._factor_of_cell, cells = values[cells % len(values)], cells // len(values)
+        # Both bins of a row, and the factor of its class, as one number, 0 for rows that are not left, and its cell.
+        drawn_from = self._revisions[other]
+        levels, level_of_class = np.unique(factors, return_inverse=True) if len(factors) else (np.ones(1), None)
+        key = self._bin.astype(np.int16 if level_of_class is None else np.int32) * n_bins
+        key += np.maximum(drawn_from.bin, 0)
+        if level_of_class is not None:
+            key *= len(levels)
+            key += level_of_class.astype(np.int32)[drawn_from.codes]
+        key += 1
+        key[self._bin < 0] = 0
+        key[list(self._taken)] = 0
+        counts = np.bincount(key, minlength=n_bins**2 * len(levels) + 1)[1:]
+        cells = np.flatnonzero(counts)
+        cell_of = np.full(len(counts) + 1, -1, dtype=np.int16 if level_of_class is None else np.int32)
+        cell_of[cells + 1] = np.arange(len(cells))
+        self._cell_of, counts = cell_of[key], counts[cells]
+        self._factor_of_cell, cells = levels[cells % len(levels)], cells // len(levels)
         self._weight_of_cell = cells % n_bins
         self.bets.regroup(counts, cells // n_bins)
+
+    def _left(self) -> IntArray:
+        """Return how many rows are left in each bin."""
+        taken = self._bin[list(self._taken)]
+        return np.asarray(self._sizes - np.bincount(taken, minlength=len(self._sizes)))
 
     def weights(self, level: float | None = None) -> FloatArray:
         """Return good weights for the next draw, one for each of today's bins; `level` is as for `ErrorBets`."""
@@ -176,9 +148,6 @@ class Replay:
         """Return the share of the rows left that is wrong, as far as the bets can tell, for planning only."""
         left = self._left()
         return float(likely_shares(self.bets, np.array([0.5]))[0] @ left) / max(int(left.sum()), 1)
-
-    def _left(self) -> IntArray:
-        return np.bincount(self._bin[~self._taken], minlength=len(self.revision.sizes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,11 +168,10 @@ class Bound:
     """A bound on the errors of a revision in a population of rows: by a look, or by bets where there is none."""
 
     revision: int
-    population: BoolArray
+    population: AllBut
     alpha: float
     merges: frozenset[int]  # in force when it began: it says nothing where one of them was taken back
     look: Look | None = None
-    outside: IntArray  # rows that are not in the population
     closed: Closed | None = None
     settled: int | None = None  # what a look says that no answer will change, unless somebody changes an answer
 
@@ -256,11 +224,8 @@ class Certificates:
         self._replays.pop(index, None)
         self._class_replays.pop(index, None)
 
-    def _add_bound(self, book: Book, index: int, population: BoolArray, alpha: float, look: Look | None = None) -> None:
-        bound = Bound(
-            revision=index, population=population, alpha=alpha, merges=_merges(book), look=look,
-            outside=np.flatnonzero(~population),
-        )  # fmt: skip
+    def _add_bound(self, book: Book, index: int, population: AllBut, alpha: float, look: Look | None = None) -> None:
+        bound = Bound(revision=index, population=population, alpha=alpha, merges=_merges(book), look=look)
         self.bounds.append(bound)
 
     def replay(self, index: int, declined: BoolArray, *, start: int = 0) -> Replay:
@@ -279,7 +244,7 @@ class Certificates:
         """Return the bets on a release by class, brought up to date."""
         if index not in self._class_replays:
             revision = self.revisions[index]
-            classes = np.unique(revision.codes[revision.outside]).tolist()
+            classes = np.flatnonzero(count_rows(revision.codes, revision.bin >= 0)).tolist()
             self._class_replays[index] = {
                 c: Replay(
                     index, self.revisions, self.log, self.alpha_of(index) / len(classes), aim=None,
@@ -341,8 +306,8 @@ class Certificates:
             if bound.closed is not None:  # what was wrong without the merge was counted as such
                 before = bound.closed.known[answered]
                 wrong = np.where(before == UNKNOWN, wrong, before != bound.closed.codes[answered])
-            corrected = int((bound.population[answered] & wrong).sum())
-            unknown = int((book.known[bound.outside] == UNKNOWN).sum())
+            corrected = int((bound.population.inside(answered) & wrong).sum())
+            unknown = int((book.known[bound.population.others] == UNKNOWN).sum())
             yield bound, book.n_rows - max(upper - corrected, 0) - unknown
 
     def change_row(self, change: RowChanged) -> None:

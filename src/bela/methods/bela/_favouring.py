@@ -12,8 +12,10 @@ import numpy as np
 from bela.book import Book
 from bela.bounds import ErrorBets, likely_shares, share_lower
 from bela.methods._deciding import N_BINS
-from bela.methods.bela._certificates import Certificates, Pool, Replay
+from bela.methods.bela._certificates import Certificates, Replay
+from bela.methods.bela._looks import asked_rows
 from bela.methods.bela._planning import Plan, Situation, _Ahead
+from bela.methods.bela._population import Pool, count_rows
 from bela.methods.bela._revision import Revision
 from bela.records import UNKNOWN, BoolArray, FloatArray, Forecast, IntArray, Role
 from bela.shares import allowed_errors
@@ -29,11 +31,11 @@ _CAREFUL = 1e-4
 
 def cut_pool(revision: Revision, book: Book) -> Pool:
     """Return the rows that can be drawn for a release: by bin, and by class as well where one may be favoured."""
-    drawable = revision.outside & ~book.asked
+    drawable = revision.outside.but(asked_rows(book))
     if book.class_target is None:
-        return Pool(revision.bin, drawable, N_BINS)
-    cell = revision.codes.astype(np.int64) * N_BINS + revision.bin
-    return Pool(np.where(revision.bin < 0, -1, cell), drawable, N_BINS * _n_codes(revision))
+        return Pool(drawable, revision.bin, N_BINS)
+    cell = revision.codes.astype(np.int32) * N_BINS + revision.bin
+    return Pool(drawable, np.where(revision.bin < 0, -1, cell), N_BINS * _n_codes(revision))
 
 
 def needs_cut(pool: Pool, book: Book) -> bool:
@@ -109,7 +111,7 @@ def plan_for_classes(plan: Plan, situation: Situation, certificates: Certificate
 def _spends_now(situation: Situation) -> bool:
     """Whether the labels of a class of the usual size are certified best if everything is released now, not later."""
     ahead, book, revision = _Ahead(situation), situation.book, situation.certified
-    n_classes = len(np.unique(revision.codes[revision.outside]))
+    n_classes = int((count_rows(revision.codes, revision.bin >= 0) > 0).sum())
     draws = np.maximum((book.budget or book.n_rows) - book.n_asked - ahead.extra, 0.0) / max(n_classes, 1)
     likely = float(likely_shares(situation.bets, np.array([0.5]))[0] @ ahead.share)
     wrong = np.clip(likely * ahead.factor, 1e-5, 0.98) * draws
@@ -135,11 +137,11 @@ class _Outlook:
         n_codes, unknown, target = _n_codes(revision), book.known == UNKNOWN, book.class_target or 0.0
         carried = np.bincount(np.where(unknown, revision.codes, book.known), minlength=n_codes)[:n_codes]
         left = np.bincount(revision.codes[unknown], minlength=n_codes)
-        lost = np.bincount(revision.codes[unknown & (book.asked | ~revision.outside)], minlength=n_codes)
+        lost = np.bincount(revision.codes[unknown & (book.asked | (revision.bin < 0))], minlength=n_codes)
         allowed = np.array([allowed_errors(n, target) for n in carried.tolist()]) - lost  # what is unanswered is wrong
         error, won, reached = np.zeros(n_codes), np.zeros(n_codes), left <= allowed
         if bets is not None:
-            rows = np.flatnonzero(unknown & revision.outside)
+            rows = np.flatnonzero(unknown & (revision.bin >= 0))
             likely = likely_shares(bets, np.array([0.5]))[0][revision.bin[rows]]
             sums = np.bincount(revision.codes[rows], weights=likely, minlength=n_codes)
             error = sums / np.maximum(np.bincount(revision.codes[rows], minlength=n_codes), 1)

@@ -31,8 +31,8 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
 
 def _wanted(setup: Setup, epoch: Epoch) -> list[int]:
     """Return all rows that an epoch has had a helper asked about so far."""
-    order = setup.rng(_STREAM, 0).permutation(len(epoch.drawable))
-    chosen = order[epoch.drawable[order]][: _EACH * (len(epoch.base.rows) + len(epoch.picks))]
+    order = setup.rng(_STREAM, 0).permutation(epoch.drawable.n_rows)
+    chosen = order[epoch.drawable.inside(order)][: _EACH * (len(epoch.base.rows) + len(epoch.picks))]
     return list(dict.fromkeys([*epoch.picks, *chosen.tolist()]))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from bela.book import Book
 from bela.bounds import errors_upper_one_look
 from bela.learning import Answers
+from bela.methods.bela._population import AllBut
 from bela.methods.bela._revision import Revision
 from bela.protocols import Setup
 from bela.records import UNKNOWN, BoolArray
@@ -48,7 +49,7 @@ class Epoch:
 
     base: Answers
     start: int  # the place in the log of all draws
-    drawable: BoolArray  # rows that could be drawn when it began
+    drawable: AllBut  # rows that could be drawn when it began
     alpha: float
     first: int
     n_looks: int
@@ -72,8 +73,8 @@ class Epoch:
         """Begin with all that is known; rows that are `asking`ed just now are still to come."""
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
         first = max(first_size(book.n_rows), min(round(_OF_BASE * len(rows)), _MOST_FIRST))
-        drawable = ~book.asked & (book.known == UNKNOWN)
-        drawable[list(asking)] = True
+        taken = AllBut.of(book.n_rows, book.given.keys(), asked_rows(book)).others
+        drawable = AllBut(book.n_rows, np.setdiff1d(taken, np.array(asking, dtype=np.intp)))
         most = book.n_rows if book.budget is None else min(book.budget, book.n_rows)
         n_looks = 1 + max(0, math.floor(math.log(max(most / first, 1.0)) / math.log(GROWTH) + 1e-9))
         return cls(
@@ -103,7 +104,7 @@ class Epoch:
         A fast answerer shall not draw all rows meanwhile.
         """
         if n_learnt == self.n_batches:
-            return len(self.drawable)
+            return self.drawable.n_rows
         return max(round(_AHEAD * self.n_draws(self.n_looked)) + _LEAST_AHEAD - len(self.drawn), 0)
 
     @property
@@ -152,8 +153,9 @@ class Epoch:
     def pick_others(self, teaches: Mapping[int, int], setup: Setup) -> None:
         """Pick others where nothing can be learnt from, as all that were picked were declined; drawn rows like any."""
         while self.picks and not len(self.base.rows) and all(teaches.get(row) == UNKNOWN for row in self.picks):
-            order = setup.rng(TRAINING, len(self.drawable)).permutation(len(self.drawable))
-            others = [int(row) for row in order[self.population()[order]]][:_OTHERS]
+            n_rows = self.drawable.n_rows
+            order = setup.rng(TRAINING, n_rows).permutation(n_rows)
+            others = order[self.population().inside(order)][:_OTHERS].tolist()
             if not others:
                 return
             self.add_batch(others)
@@ -166,11 +168,9 @@ class Epoch:
             self.batch_of[row] = self.n_batches
         self.batch = max(self.batch, self.batch_of[row])
 
-    def population(self) -> BoolArray:
+    def population(self) -> AllBut:
         """Return the rows that the draws so far sample: those that could be drawn and that training has not picked."""
-        inside = self.drawable.copy()
-        inside[self.picks] = False
-        return inside
+        return self.drawable.but(self.picks)
 
     def look(self, revision: int, n_draws: int, alpha: float, *, taught: bool = True) -> "Look":
         """Plan a look; labels that nobody `taught` have learnt from no pick, whether some were made by now or not."""
@@ -178,6 +178,11 @@ class Epoch:
             revision=revision, population=self.population() if taught else self.drawable, n_draws=n_draws, alpha=alpha,
             epoch=self, n_batches=self.n_batches if taught else 0,
         )  # fmt: skip
+
+
+def asked_rows(book: Book) -> list[int]:
+    """Return the rows that were asked at some time, or never will be."""
+    return [*book.set_aside, *(question.row for question in book.questions)]
 
 
 def first_size(n_rows: int) -> int:
@@ -204,7 +209,7 @@ class Look:
     """One bound on the errors of one revision, by the first so many draws of its epoch that lie in its population."""
 
     revision: int
-    population: BoolArray
+    population: AllBut
     n_draws: int
     alpha: float
     epoch: Epoch
@@ -222,9 +227,9 @@ class Look:
 
     def errors_upper(self, revision: Revision, said: Mapping[int, Sequence[int]]) -> int:
         """Bound the errors of the population; what nobody has answered, or ever answered otherwise, counts as wrong."""
-        rows = [row for row in self.epoch.drawn[: self.n_draws] if self.population[row]]
+        rows = [row for row in self.epoch.drawn[: self.n_draws] if row in self.population]
         wrong = sum(is_wrong(said.get(row, ()), int(revision.codes[row])) for row in rows)
-        n = int(self.population.sum())
+        n = len(self.population)
         return int(errors_upper_one_look(len(rows), wrong, population=n, alpha=self.alpha)) if rows else n
 
 
@@ -235,6 +240,6 @@ def is_wrong(said: Sequence[int], code: int) -> bool:
 
 def likely_error(revision: Revision, epoch: Epoch, said: Mapping[int, Sequence[int]]) -> float:
     """Estimate the share of rows that a revision has wrong, for planning only."""
-    rows = [row for row in epoch.drawn if row in said and revision.outside[row]]
+    rows = [row for row in epoch.drawn if row in said and row in revision.outside]
     wrong = sum(is_wrong(said[row], int(revision.codes[row])) for row in rows)
     return (wrong + _PRIOR * revision.error_rate) / (len(rows) + _PRIOR)

@@ -15,21 +15,21 @@ from bela.errors import JournalError
 from bela.learning import Answers
 from bela.methods import METHODS
 from bela.methods._deciding import AssessingMethod, merge_codes
-from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
+from bela.methods.bela._certificates import Certificates, Draw, Replay, Trained
 from bela.methods.bela._favouring import cell_weights, cut_pool, favour, needs_cut, plan_for_classes, row_weight
 from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
 from bela.methods.bela._looks import TRAINING, Epoch, likely_error
 from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
+from bela.methods.bela._population import Pool
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
 from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS = 12  # a stream of its own, as that of training is: nothing about training may predict a draw
-_FIRST = "first-questions"
-_BATCH = 64  # the most questions at once
+_FIRST, _BATCH = "first-questions", 64  # what is kept of the first, and the most questions at once
 _LIVE = 0.6  # of alpha, for the looks of the first epoch
 _LIVE_WITH_AN_END = 0.2  # the same where there is a target or a budget, as releases will need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
@@ -97,7 +97,7 @@ class Bela(AssessingMethod):
         self.certificates.alpha.take(alpha)
         sparing = bool(self.setup.predictions)
         self.epoch = Epoch.begin(book, alpha, start=len(self.certificates.log), asking=asking, sparing=sparing)
-        self._pool, self._pool_of, self._n_learnt = Pool.uniform(self.epoch.drawable), None, 0
+        self._pool, self._pool_of, self._n_learnt = Pool(self.epoch.drawable), None, 0
         self._teaches = {}
         return self.epoch
 
@@ -113,7 +113,7 @@ class Bela(AssessingMethod):
                 rows = [proposal.row for proposal in asked.questions]
                 self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left, asking=rows).add_batch(waiting)
             else:  # nothing was drawn for it: the epoch that it began goes on
-                self._pool, self._pool_of = Pool.uniform(self.epoch.drawable), None
+                self._pool, self._pool_of = Pool(self.epoch.drawable), None
         for proposal in asked.questions:
             self._take_question(proposal)
 
@@ -231,7 +231,7 @@ class Bela(AssessingMethod):
         arrays = self.setup.arrays
         if _FIRST not in arrays:
             arrays.save(_FIRST, [first_questions(self.setup, self.learner(), self.setup.rng(TRAINING, book.n_rows))])
-        rows = [int(row) for row in arrays.load(_FIRST)[0] if self.epoch.drawable[row]]
+        rows = [int(row) for row in arrays.load(_FIRST)[0] if row in self.epoch.drawable]
         self.epoch.complete_batch(rows)
         self._picked_first = True
 
@@ -314,7 +314,7 @@ class Bela(AssessingMethod):
         epoch.helped = book.help.name is not None and not is_worthless(book, self.setup, epoch, answers)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
         n_next = partial(epoch.n_picks, look + bool(epoch.picks), len(answers.rows))
-        return self._job(book, answers, taken=~epoch.population(), n_next=n_next, separated=True, looks=looks)
+        return self._job(book, answers, taken=~epoch.population().mask(), n_next=n_next, separated=True, looks=looks)
 
     def _release(self, book: Book) -> RevisionJob:
         rows = np.array([*book.given, *book.answered], dtype=np.intp)

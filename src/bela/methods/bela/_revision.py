@@ -8,18 +8,23 @@ from typing import Protocol
 import numpy as np
 
 from bela.book import Book, Revised
+from bela.features import is_many
 from bela.learning import Answers, Fit, Picks
-from bela.methods._deciding import N_BINS, bin_edges
+from bela.methods._deciding import N_BINS
+from bela.methods.bela._cut import cut_rows
+from bela.methods.bela._population import AllBut
 from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray
-from bela.storage import digest_arrays
+from bela.storage import digest_arrays, empty_array
 
 VERSION = 2  # to be raised with every change of what a revision comes to
+SAMPLED_VERSION = 3  # the same where it comes by a sample of the rows
 _CAUTION = 20.0  # nats of log-loss that it takes to change the fit's own view of its errors by a factor of e
 # What the learner thinks of its errors is right within a factor of two with a hundred answers, later within a third:
 # it is worth as much as so many errors that were seen.
 _ANSWERS_AN_ERROR = 80
 _ERRORS = (1.0, 8.0)
 _MOST = 5_000  # draws
+_ROWS = 1 << 20  # whose codes are looked up at once
 _KEPT = ("codes", "confidence", "bin", "sizes", "guess", "seen", "wrong")  # all but what follows from the training rows
 
 
@@ -33,7 +38,7 @@ class Revision:
     """
 
     n_training: int
-    outside: BoolArray
+    outside: AllBut
     codes: IntArray
     confidence: FloatArray
     bin: IntArray
@@ -55,7 +60,7 @@ class Revision:
     @classmethod
     def from_arrays(cls, arrays: Sequence[AnyArray], training: IntArray) -> "Revision":
         """Make a revision again."""
-        outside = _all_but(training, len(arrays[0]))
+        outside = AllBut.of(len(arrays[0]), training)
         return cls(n_training=len(training), outside=outside, **dict(zip(_KEPT, arrays, strict=True)))
 
 
@@ -64,23 +69,16 @@ def make_revision(fit: Fit, answers: IntArray, representative: FloatArray) -> Re
 
     Each is `representative` of so many rows: 1 for uniform draws, less if drawn more often than others, 0 if chosen.
     """
-    n_rows = len(fit.proba)
-    margin, outside = fit.sure, _all_but(fit.rows, n_rows)
-    population = np.flatnonzero(outside)
-    order = population[np.lexsort((population, margin[population]))]
-    edges, bin_ = bin_edges(len(order)), np.full(n_rows, -1, dtype=np.int8)
-    sizes = np.diff(edges)
-    bin_[order] = np.repeat(np.arange(N_BINS), sizes)
-
+    outside = AllBut.of(fit.n_rows, fit.rows)
     predicted = fit.left_out_labels == answers
     judged = fit.can_judge(answers)
-    error = _error_chances(fit, fit.columns_of(answers), np.where(judged, representative, 0.0))
-    guess = np.array([error[order[edges[i] : edges[i + 1]]].mean() if sizes[i] else 0.5 for i in range(N_BINS)])
+    power = _power(fit, fit.columns_of(answers), np.where(judged, representative, 0.0))
+    cut = cut_rows(fit, power, outside)
+    sizes, guess = cut.sizes, cut.guess
 
     # the bin that each drawn answer would lie in, by its left-out margin
     drawn = np.flatnonzero((representative > 0) & judged)
-    upper = np.array([margin[order[edge - 1]] if edge else -np.inf for edge in edges[1:]])
-    places = np.minimum(np.searchsorted(upper, fit.left_out_sure[drawn]), N_BINS - 1)
+    places = np.minimum(np.searchsorted(cut.upper, fit.left_out_sure[drawn]), N_BINS - 1)
     seen = np.bincount(places, minlength=N_BINS).astype(float)
     wrong = np.bincount(places, weights=(~predicted[drawn]).astype(float), minlength=N_BINS)
     # What the fit thinks of its errors stands in for some draws more.
@@ -88,20 +86,13 @@ def make_revision(fit: Fit, answers: IntArray, representative: FloatArray) -> Re
     rate = float(guess @ sizes) / max(sizes.sum(), 1)
     weak = min(errors / max(rate, 1e-6), _MOST) * sizes / max(sizes.sum(), 1)
     return Revision(
-        n_training=len(fit.rows), outside=outside, codes=fit.labels.astype(np.int32),
-        confidence=np.clip(1.0 - error, 0.0, 1.0).astype(np.float32), bin=bin_, sizes=sizes,
+        n_training=len(fit.rows), outside=outside, codes=cut.codes, confidence=cut.confidence, bin=cut.bin, sizes=sizes,
         guess=np.clip(guess, 1e-4, 0.98), seen=seen + weak, wrong=wrong + weak * np.clip(guess, 0.0, 1.0),
     )  # fmt: skip
 
 
-def _all_but(rows: IntArray, n_rows: int) -> BoolArray:
-    outside = np.ones(n_rows, dtype=bool)
-    outside[rows] = False
-    return outside
-
-
-def _error_chances(fit: Fit, place: IntArray, weight: FloatArray) -> FloatArray:
-    """Return the chance of each row to be labelled wrong: what the fit thinks, made as sure as it may be.
+def _power(fit: Fit, place: IntArray, weight: FloatArray) -> float:
+    """Return the power of what the fit thinks that is as sure of the labels as it may be.
 
     The fit's probabilities suit all answers, most of which were asked because they were in doubt. A power of them that
     suits the answers that were drawn (of class `place` and with a `weight` each) suits the other rows better: it is
@@ -117,7 +108,7 @@ def _error_chances(fit: Fit, place: IntArray, weight: FloatArray) -> FloatArray:
         loss = float(weight[used] @ losses) + _CAUTION * log_power**2
         if loss < least:
             best, least = float(np.exp(log_power)), loss
-    return np.asarray(np.clip(1.0 - fit.chances(best), 1e-6, 1.0))
+    return best
 
 
 class Learner(Protocol):
@@ -147,7 +138,7 @@ class Learner(Protocol):
 class RevisionJob:
     """Fits answers, cuts all rows anew, and chooses what to ask next: a function of what it holds."""
 
-    optional, method_version = False, VERSION
+    optional = False
 
     version: int
     rows: IntArray
@@ -165,6 +156,11 @@ class RevisionJob:
     looks: tuple[tuple[int, float], ...] = ()
     alpha: float = 0.0
     helped: Answers | None = None  # what a helper says, which is not believed
+
+    @property
+    def method_version(self) -> int:
+        """A number that is raised with every change of what revisions come to, of very many rows or of others."""
+        return SAMPLED_VERSION if is_many(len(self.taken)) and not self.predicted else VERSION
 
     def compute(self) -> Sequence[AnyArray]:
         """Return the arrays of the revision, the training rows, the next questions, and which were drawn uniformly."""
@@ -188,7 +184,7 @@ class RevisionJob:
         seen, *arrays = revision.to_arrays()
         n_next = 0 if self.taken.all() else self.n_next(revision.error_rate, len(classes))
         picks = learner.next_questions(fit, self.taken, n_next, uniform_share=0.0, rng=self.rng)
-        return [classes[seen].astype(np.int32), *arrays, self.rows, picks.rows, picks.uniform]
+        return [_recoded(seen, classes), *arrays, self.rows, picks.rows, picks.uniform]
 
     def decide(self, book: Book, arrays: Sequence[AnyArray]) -> Revised | None:
         """Adopt the revision, with the parts of alpha that its certificates may spend, unless it comes too late."""
@@ -196,8 +192,17 @@ class RevisionJob:
             return None
         return Revised(
             version=self.version, n_answers=self.n_answers, arrays=self.name, digest=digest_arrays(arrays),
-            method_version=VERSION, separated=self.separated, looks=self.looks, alpha=self.alpha,
+            method_version=self.method_version, separated=self.separated, looks=self.looks, alpha=self.alpha,
         )  # fmt: skip
+
+
+def _recoded(codes: IntArray, classes: IntArray) -> IntArray:
+    """Return the classes that codes stand for, in no wider a type; block by block, as there may be very many."""
+    width = codes.dtype if int(classes.max(initial=0)) <= np.iinfo(codes.dtype).max else np.int32
+    found = empty_array(codes.shape, width)
+    for start in range(0, len(codes), _ROWS):
+        found[start : start + _ROWS] = classes[codes[start : start + _ROWS]]
+    return found
 
 
 def _of_classes(helped: Answers, place: IntArray) -> Answers:
