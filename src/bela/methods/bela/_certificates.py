@@ -114,7 +114,7 @@ class Replay:
         # Both bins of a row, and the factor of its class, as one number, 0 for rows that are not left, and its cell.
         drawn_from = self._revisions[other]
         levels, level_of_class = np.unique(factors, return_inverse=True) if len(factors) else (np.ones(1), None)
-        key = self._bin.astype(np.int16 if level_of_class is None else np.int32) * n_bins
+        key: IntArray = self._bin.astype(np.int16 if level_of_class is None else np.int32) * n_bins
         key += np.maximum(drawn_from.bin, 0)
         if level_of_class is not None:
             key *= len(levels)
