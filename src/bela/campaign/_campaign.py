@@ -10,11 +10,12 @@ import numpy as np
 
 from bela.book import Asked, Began, Book, events
 from bela.campaign import _inputs as inputs
+from bela.campaign._classes import ClassEditing
 from bela.campaign._helping import Helping
 from bela.campaign._predict import predict_new
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
-from bela.errors import LabelError, ParameterError, QuestionError
+from bela.errors import ParameterError, QuestionError
 from bela.features import Embed
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
@@ -26,7 +27,7 @@ from bela.records import (  # isort: skip
 )  # fmt: skip
 
 
-class Campaign(AbstractContextManager["Campaign", None]):
+class Campaign(ClassEditing, AbstractContextManager["Campaign", None]):
     """Ask about a few rows, label them all, and know how good the labels are.
 
     Parameters
@@ -263,28 +264,6 @@ class Campaign(AbstractContextManager["Campaign", None]):
         """Mark a row for later, with a comment."""
         self._check_row(row)
         self._recorder.make(events.Flagged, row=int(row), comment=comment, by=by)
-
-    # ---------------------------------------------------------------------------------------------- classes
-
-    def add_class(self, label: Label, *, by: str | None = None) -> None:
-        """Allow one more class."""
-        if self.book.codes.find(label) is None:
-            self._recorder.make(events.ClassAdded, label=self.book.codes.normal(label), by=by)
-
-    def rename_class(self, old: Label, new: Label, *, by: str | None = None) -> None:
-        """Call a class by another name."""
-        codes = self.book.codes
-        self.book.code_of(old)
-        if codes.find(new) is not None:
-            raise LabelError(f"there is a class {new!r} already: merge {old!r} into it if they are the same")
-        self._recorder.make(events.ClassRenamed, old=codes.normal(old), new=codes.normal(new), by=by)
-
-    def merge_class(self, old: Label, into: Label, *, by: str | None = None) -> None:
-        """Take two classes for one: all labels and answers of the first become the second."""
-        codes = self.book.codes
-        if self.book.code_of(old) == self.book.code_of(into):
-            raise LabelError(f"a class cannot be merged into itself: {old!r}")
-        self._recorder.make(events.ClassMerged, old=codes.normal(old), into=codes.normal(into), by=by)
 
     def set_target(self, *, target: float | None, budget: int | None) -> None:
         """Change when to stop."""

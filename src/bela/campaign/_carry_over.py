@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, Field, StrictInt, TypeAdapter
 
-from bela.book import Book, ClassMerged, ClassRenamed, events, read_event
+from bela.book import Book, ClassDeleted, ClassMerged, ClassRenamed, events, read_event
 from bela.campaign._settings import SETTINGS, Settings, columns_apart, write_durably, write_settings
 from bela.data import given_labels, row_ids
 from bela.errors import DataError, JournalError
@@ -135,6 +135,8 @@ def _book_at_the_end(path: Path, settings: Settings) -> Book:
             if isinstance(event, (ClassRenamed, ClassMerged)):
                 for name in (event.old, event.into) if isinstance(event, ClassMerged) else (event.old,):
                     book.codes.add(name)  # it may be known from labels that the old data brought
+            elif isinstance(event, ClassDeleted):
+                book.codes.add(event.label)
             book.replay(entry.seq, event)
     return book
 

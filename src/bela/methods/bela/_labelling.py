@@ -7,7 +7,7 @@ import numpy as np
 from bela.book import Book
 from bela.features import NoFeatures, learner_features
 from bela.learning import PredictionLearner, TransductiveLearner
-from bela.methods._deciding import N_BINS, label_by_class, majority, merge_codes
+from bela.methods._deciding import N_BINS, codes_now, label_by_class, majority
 from bela.methods.bela._revision import Learner, Revision
 from bela.protocols import Setup
 from bela.records import UNKNOWN, IntArray, Labelling, Prediction
@@ -45,12 +45,14 @@ def label_rows(book: Book, best: Revision | None, right: float, predictions: Map
     """Label every row by the revision with the best certificate, corrected by the answers."""
     n, unknown = book.n_rows, book.known == UNKNOWN
     if best is None and predictions:
-        codes = merge_codes(book, next(iter(predictions.values())).codes)
+        codes = codes_now(book, next(iter(predictions.values())).codes)
         return label_by_class(book.known, np.where(codes == UNKNOWN, majority(codes), codes))
     if best is None:
         codes = np.where(unknown, majority(book.known), book.known)
         return Labelling(codes=codes, leaf=np.zeros(n, dtype=np.int32), n_leaves=1)
-    codes = np.where(unknown, best.codes, book.known)
+    gone = best.codes == UNKNOWN  # their class was deleted: no bound counts them as right, until they are labelled anew
+    codes = np.where(unknown, np.where(gone, majority(book.known), best.codes), book.known)
+    probability = np.where(unknown, np.where(gone, 0.0, best.confidence), 1.0)
     # A leaf is a label and a band of confidence; known rows go with the least doubtful band.
     band = np.where(best.bin < 0, N_BINS - 1, best.bin).astype(np.int64)
     leaves, leaf = np.unique(codes * N_BINS + band, return_inverse=True)
@@ -58,5 +60,5 @@ def label_rows(book: Book, best: Revision | None, right: float, predictions: Map
     wrong = np.minimum(n - right, np.bincount(leaf[unknown], minlength=len(leaves)))
     return Labelling(
         codes=codes, leaf=leaf.astype(np.int32), n_leaves=len(leaves),
-        probability=np.where(unknown, best.confidence, 1.0), leaf_lower=1.0 - wrong / np.bincount(leaf),
+        probability=probability, leaf_lower=1.0 - wrong / np.bincount(leaf),
     )  # fmt: skip

@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 
 from bela.book import (  # isort: skip
-    Asked, Began, Book, Change, ClassRenamed, HelperBegan, HelperEnded, Merged, Revised, RowChanged, Unmerged,
+    Asked, Began, Book, Change, ClassChange, ClassRenamed, HelperBegan, HelperEnded, Revised, RowChanged,
 )  # fmt: skip
 from bela.errors import JournalError
 from bela.learning import Answers
 from bela.methods import METHODS
-from bela.methods._deciding import N_BINS, AssessingMethod, merge_codes
+from bela.methods._deciding import N_BINS, AssessingMethod, codes_now
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
 from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
@@ -82,7 +82,7 @@ class Bela(AssessingMethod):
             case RowChanged():
                 self._learn(change)
                 self.certificates.change_row(change)
-            case Merged() | Unmerged():
+            case ClassChange():
                 self._begin_anew(book, change)
             case HelperBegan() if not book.questions:
                 self.epoch.helped = True
@@ -141,7 +141,7 @@ class Bela(AssessingMethod):
                 self._teaches[row] = change.code
                 self._since_draw.add(row)
         elif row in self._since_draw:
-            del self._teaches[row]
+            self._teaches.pop(row, None)  # none if an epoch has begun since
         if change.role is Role.BOUNDS:
             self._since_draw = {row} if row in self._teaches else set()
 
@@ -169,13 +169,13 @@ class Bela(AssessingMethod):
         if len(picks):
             epoch.add_batch([int(row) for row in picks])
 
-    def _begin_anew(self, book: Book, change: Merged | Unmerged | None = None) -> None:
-        """Begin an epoch after a merge, or a change of the helper or its words: who decided that had seen the draws."""
+    def _begin_anew(self, book: Book, change: ClassChange | None = None) -> None:
+        """Begin an epoch as classes or the helper changed, or its words: who decided that had seen the draws."""
         self._pick_first(book)
         waiting = self._waiting(book)
-        if change is not None:
-            self.certificates.merge(book, change)
+        again = [] if change is None else self.certificates.close(book, change)
         epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
+        epoch.again = again
         if self.certificates.revisions:  # the labels that there are, by draws from now on
             n_draws = max(epoch.n_draws(0) - len(waiting), 1)
             self.certificates.look(book, epoch.look(len(self.certificates.revisions) - 1, n_draws, epoch.part(0)))
@@ -282,7 +282,7 @@ class Bela(AssessingMethod):
         if self._wants_release(book):
             return self._release(book)
         learnt = self._n_learnt == epoch.n_batches and self._has_learnt
-        waiting = any(row not in self._teaches for row in epoch.picks) or bool(self.helper_rows(book))
+        waiting = epoch.waits_for(self._teaches, again=self._n_learnt >= 0) or bool(self.helper_rows(book))
         if self.certificates.certified is not None or learnt or waiting:
             return None
         return self._separated(book) if len(epoch.training(self._teaches).rows) else None
@@ -312,7 +312,7 @@ class Bela(AssessingMethod):
 
     def _separated(self, book: Book) -> RevisionJob:
         epoch = self.epoch
-        look, answers = epoch.n_looked, epoch.training(self._teaches)
+        look, answers = epoch.n_looked, epoch.training(self._teaches, again=self._n_learnt >= 0)
         epoch.helped = book.help.name is not None and not is_worthless(book, answers)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
         n_next = partial(epoch.n_picks, look + bool(epoch.picks), len(answers.rows))
@@ -345,7 +345,7 @@ class Bela(AssessingMethod):
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
             representative=np.array(drawn), rng=self.setup.rng(_TRAINING, number), learner=self.learner,
             helped=helped_answers(book), is_due=lambda: self.epoch is epoch,
-            predicted=tuple(merge_codes(book, one.codes) for one in self.setup.predictions.values()),
+            predicted=tuple(codes_now(book, one.codes) for one in self.setup.predictions.values()),
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- planning
