@@ -13,8 +13,10 @@ from bela.campaign import _inputs as inputs
 from bela.campaign._classes import ClassEditing
 from bela.campaign._helping import Helping
 from bela.campaign._predict import predict_new
+from bela.campaign._progress import Watching, watching
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
+from bela.campaign._showing import WIDGETS, as_a_card, in_a_line
 from bela.errors import ParameterError, QuestionError
 from bela.features import Embed
 from bela.methods import DEFAULT_METHOD, make_method
@@ -367,12 +369,27 @@ class Campaign(ClassEditing, AbstractContextManager["Campaign", None]):
         reason, new = self.stop_reason or StopReason.STOPPED, partial(predict_new, self)
         return make_result(self.book, self.assessment, reason, method=self.method_name, seed=self.seed, predictor=new)
 
-    def run(self, oracle: object, *, progress: "Callable[[Campaign], object] | None" = None) -> Result:
-        """Ask and tell until there is a reason to stop; `progress` is called after each answer."""
+    def run(self, oracle: object, *, progress: Watching = None) -> Result:
+        """Ask and tell until there is a reason to stop.
+
+        What takes more than two seconds shows how far it has come, unless `progress` is False; True shows it at once.
+        A function is called after each answer instead.
+        """
         from bela.campaign._run import run_campaign  # which needs this class
 
-        run_campaign(self, make_oracle(oracle, self.n_rows), every=None, progress=progress)
+        with watching(progress) as show:
+            run_campaign(self, make_oracle(oracle, self.n_rows), every=None, progress=show)
         return self.result()
+
+    def __repr__(self) -> str:
+        return in_a_line(self)
+
+    def _repr_html_(self) -> str:
+        return as_a_card(self)
+
+    def widget(self, **options: Any) -> Any:
+        """Answer in a notebook, by `bela.notebook.make_widget`; that needs `pip install bela[notebook]`."""
+        return WIDGETS["answering"](self, **options)
 
     def _check_row(self, row: int) -> None:
         if not (isinstance(row, (int, np.integer)) and 0 <= row < self.n_rows):

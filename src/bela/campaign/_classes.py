@@ -2,7 +2,7 @@
 
 from bela.book import Book, check_deletion, events
 from bela.campaign._recorder import Recorder
-from bela.errors import LabelError
+from bela.errors import LabelError, QuestionError
 from bela.records import Label
 
 
@@ -45,3 +45,10 @@ class ClassEditing:
         n_answers = sum(int(self.book.known[row]) == code for row in self.book.answered)
         self._recorder.make(events.ClassDeleted, label=self.book.codes.normal(label), by=by)
         return n_answers
+
+    def restore_class(self, label: Label) -> None:
+        """Take back that a class was deleted, if nothing was done since."""
+        last = self.book.steps[-1].event if self.book.steps else None
+        if not isinstance(last, events.ClassDeleted) or last.label != self.book.codes.normal(label):
+            raise QuestionError(f"something else was done since {label!r} was deleted, if it was: undo that first")
+        self._recorder.make(events.Undone)
