@@ -99,6 +99,7 @@ class Campaign(ClassEditing, AbstractContextManager["Campaign", None]):
         )  # fmt: skip
         self.method = make_method(method, setup, **options)
         self._let_go: Callable[[], None] | None = None  # of the folder that it was opened from
+        self.unseen: tuple[str, ...] = ()  # columns that whoever answers must not see
         self._recorder = Recorder(self.book, self.method)
         self._revising = Revising(self.method, self.book, arrays, self._recorder.record, background=background)
         self._helping = Helping(self.method, self.book, self._recorder.make, background=background)
@@ -117,6 +118,7 @@ class Campaign(ClassEditing, AbstractContextManager["Campaign", None]):
 
         stored = open_campaign(Path(path), allow_code=allow_code)
         stored.campaign._let_go = stored.close
+        stored.campaign.unseen = (*stored.hidden, *filter(None, [stored.settings.prediction]))
         return stored.campaign
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ class LabelService:
         self.stored, self.team, self.lease_seconds = stored, team, lease_seconds
         self.suggest_draws = suggest_draws
         self.lock = threading.RLock()
-        self.view = RowView(stored)
+        self.view = RowView.of(stored)
         self.pictures = Pictures(stored.records, self.view.images)
         self.monitor = Monitor(
             stored, self.view, self.lock, team=team, suggest_draws=suggest_draws, clock=clock, now=now
