@@ -21,11 +21,11 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field, StrictInt, TypeAdapter
 
 from bela.book import Book, ClassDeleted, ClassMerged, ClassRenamed, events, read_event
-from bela.campaign._settings import SETTINGS, Settings, columns_apart, write_durably, write_settings
+from bela.campaign._settings import SETTINGS, Settings, columns_apart, groups_now, write_durably, write_settings
 from bela.data import given_labels, row_ids
 from bela.errors import DataError, JournalError
 from bela.features import FeaturePlan, plan_features
-from bela.labels import LabelCodes
+from bela.labels import LabelCodes, label_to_text
 from bela.protocols import Table
 from bela.records import Json, Label
 from bela.storage import SQLiteJournal
@@ -113,6 +113,7 @@ def carry_over(
             "fingerprint": records.fingerprint, "n_rows": records.n_rows, "features": _plan(settings, records),
             "journal": f"journal-{number}.sqlite", "rows": f"rows-{number}.npy", "carried": f"carried-{number}.jsonl",
             "budget": None if settings.budget is None else min(settings.budget, records.n_rows), "classes": classes,
+            "groups": {label_to_text(name): group for name, group in groups_now(settings, book.codes).items()},
         }
     )  # fmt: skip
     SQLiteJournal(path / new.journal, create=True).close()
