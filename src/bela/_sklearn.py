@@ -94,6 +94,10 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         """Label every row of X and return the labels."""
         return self.fit(X, y).transduction_
 
+    def __repr__(self, N_CHAR_MAX: int = 160) -> str:
+        """Say what it was made with, in a line: an oracle may be an array of all labels."""
+        return " ".join(super().__repr__(N_CHAR_MAX).split())
+
     def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
         """Show the certificate below what scikit-learn shows of its estimators."""
         shown: dict[str, str] = super()._repr_mimebundle_(**options)

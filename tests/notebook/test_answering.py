@@ -137,6 +137,7 @@ def test_the_widget_by_messages_of_a_comm() -> None:
     assert state["question"]["id"] != asked["id"]
     assert "role" not in str(state)
     assert "render" in widget._esm
+    assert repr(widget).startswith("<CampaignWidget: 1 answers. ")
 
 
 def test_the_widget_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,7 @@ def test_a_labeler_shows_its_certificate() -> None:
     """Below what scikit-learn shows of it, once it is fitted."""
     X = np.arange(80.0)[:, None]
     labeler = bela.BelaLabeler(oracle=np.arange(80) // 40, budget=30, progress=False)
+    assert re.fullmatch(r"BelaLabeler\(.{5,200}\)", repr(labeler))
     assert "bela-card" not in labeler._repr_mimebundle_()["text/html"]
     assert "bela-card" in labeler.fit(X)._repr_mimebundle_()["text/html"]
 

@@ -22,6 +22,9 @@ class CampaignWidget(anywidget.AnyWidget):  # type: ignore[misc]
         super().__init__(state=answering.handle({"action": "show"}))
         self.on_msg(self._take)
 
+    def __repr__(self) -> str:
+        return f"<CampaignWidget: {self.state['answers']:,} answers. {self.state['claim']}>"
+
     def _take(self, _: object, message: object, buffers: object) -> None:
         """Do what was asked for; the page sees the outcome when it is on disk."""
         self.state = self._answering.handle(message)
