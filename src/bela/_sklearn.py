@@ -27,6 +27,8 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         As for `bela.Campaign`; the random state is its seed.
     predictions
         Labels that others have given to the rows of X, by name, as for `bela.Campaign`.
+    progress
+        Whether to show how far `fit` has come: if it takes a while, by default.
 
     Attributes
     ----------
@@ -53,11 +55,11 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self, *, oracle: object = None, target: float | None = None, budget: int | None = None,
         confidence: float = 0.95, method: str = DEFAULT_METHOD, splitter: object = "auto", embed: Embed = "auto",
-        random_state: int = 0, predictions: Mapping[str, object] | None = None,
+        random_state: int = 0, predictions: Mapping[str, object] | None = None, progress: bool | None = None,
     ) -> None:  # fmt: skip
         self.oracle, self.target, self.budget, self.confidence = oracle, target, budget, confidence
         self.method, self.splitter, self.embed, self.random_state = method, splitter, embed, random_state
-        self.predictions = predictions
+        self.predictions, self.progress = predictions, progress
 
     def fit(self, X: object, y: object = None) -> "BelaLabeler":
         """Label every row of X: features, or whatever else `bela.Campaign` takes.
@@ -71,7 +73,8 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
             labels=None if y is None else _known_labels(y), splitter=self.splitter, embed=self.embed,
             seed=int(self.random_state or 0), predictions=self.predictions,
         )  # fmt: skip
-        result = campaign.run((lambda rows: [None] * len(rows)) if self.oracle is None else self.oracle)
+        oracle = (lambda rows: [None] * len(rows)) if self.oracle is None else self.oracle
+        result = campaign.run(oracle, progress=self.progress)
         self.classes_, self.transduction_ = np.array(sorted(result.classes)), result.labels
         self.label_distributions_ = _distributions(result, np.searchsorted(self.classes_, result.labels))
         self.certificate_, self.n_asked_ = result.certificate, result.n_asked
@@ -90,6 +93,17 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
     def fit_predict(self, X: object, y: object = None) -> AnyArray:
         """Label every row of X and return the labels."""
         return self.fit(X, y).transduction_
+
+    def __repr__(self, N_CHAR_MAX: int = 160) -> str:
+        """Say what it was made with, in a line: an oracle may be an array of all labels."""
+        return " ".join(super().__repr__(N_CHAR_MAX).split())
+
+    def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
+        """Show the certificate below what scikit-learn shows of its estimators."""
+        shown: dict[str, str] = super()._repr_mimebundle_(**options)
+        if hasattr(self, "certificate_") and "text/html" in shown:
+            shown["text/html"] += self.certificate_._repr_html_()
+        return shown
 
     def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()

@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from bela._guarantee import Guarantee as Guarantee  # noqa: PLC0414 - a value that crosses seams like those below
+from bela.display import card, draw_counts, draw_share
 from bela.errors import ParameterError
-from bela.shares import percent_text, share_text
+from bela.shares import percent_text
 
 IntArray: TypeAlias = npt.NDArray[np.integer[Any]]
 FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
@@ -70,6 +72,10 @@ class Question(Proposal):
 
     id: int
 
+    def __repr__(self) -> str:
+        """Say what is asked, and not what for: whoever answers does not know which rows are draws."""
+        return f"<Question {self.id}: row {self.row:,}>"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -90,63 +96,6 @@ class Entry:
     data: dict[str, Json]
 
 
-_PUBLISHED = "This is the bound that was published with the method. It is seldom wrong, but it is {}."
-
-
-class Guarantee(StrEnum):
-    """What the bound of a certificate is worth, and the words in which people are told.
-
-    ANYTIME holds at all times at once, LOOKS for all looks over which the allowed error is divided, ONE_LOOK for
-    one sample of a size fixed beforehand. PAPER, HSAL and PLAL are the bounds of the published methods, which are
-    not a guarantee under their own adaptive choices; nor is NONE, whatever it comes from.
-
-    >>> Guarantee.ANYTIME.claim(0.9509, 0.95)
-    'Certified: at least 95.0 % of the labels are right (confidence 95 %).'
-    >>> Guarantee.HSAL.claim(0.9509, 0.95)
-    'Estimated: 95.0 % of the labels are right, which is not a guarantee.'
-    """
-
-    holds: bool  # whether it is a guarantee at all
-    word: str  # for a number of this worth
-    sentence: str  # what the number is worth, in plain words
-
-    def __new__(cls, value: str, holds: bool = False, sentence: str = "") -> Self:
-        """Make one of them, with its words."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.holds, member.word, member.sentence = holds, "certified" if holds else "estimated", sentence
-        return member
-
-    ANYTIME = (
-        "anytime", True,
-        "The confidence is over the random draws, and the number holds at every moment at once: looking often, and "
-        "stopping when it is high enough, does not make it less true.",
-    )  # fmt: skip
-    LOOKS = (
-        "looks", True,
-        "The confidence is over the random draws, and is divided over all looks at the rows that were held out: "
-        "stopping at the first that is good enough does not make the number less true.",
-    )  # fmt: skip
-    ONE_LOOK = (
-        "one-look", True,
-        "The confidence is over the random draws: one sample, whose size was fixed before its first row was drawn. "
-        "The number is about these labels; others, made after the sample was seen, would need another.",
-    )  # fmt: skip
-    PAPER = "paper", False, _PUBLISHED.format("not proved for leaves and labels that the counted answers have chosen")
-    HSAL = "hsal", False, _PUBLISHED.format("not proved for clusters and labels that the counted answers have chosen")
-    PLAL = "plal", False, _PUBLISHED.format("proved only where every question is answered, and no answer is taken back")
-    NONE = "none", False, "This number rests on no inequality: take it as a hint."
-
-    def claim(self, lower: float, confidence: float) -> str:
-        """Say what is known of the labels, by a bound of this worth."""
-        if lower <= 0.0:
-            return f"Nothing is {self.word} yet: the answers so far are too few for a number that can be trusted."
-        if not self.holds:
-            return f"Estimated: {share_text(lower)} of the labels are right, which is not a guarantee."
-        sure = percent_text(confidence)
-        return f"Certified: at least {share_text(lower)} of the labels are right (confidence {sure})."
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
     """A lower bound on the share of rows whose label is what the oracle would say, and what that bound is worth."""
@@ -165,6 +114,20 @@ class Certificate:
             raise ParameterError(f"confidence lies strictly between 0 and 1, not {self.confidence}")
         object.__setattr__(self, "claim", self.guarantee.claim(self.lower, self.confidence))
 
+    def __repr__(self) -> str:
+        """Say what is known of the labels, and what that is worth."""
+        return f"<Certificate: {self.claim[:-1]}; {self.guarantee}, {self.n_training:,} + {self.n_bounds:,} answers>"
+
+    def facts(self) -> list[tuple[str, object]]:
+        """Return what is to be known of it besides, by name."""
+        return [
+            ("learnt from", f"{self.n_training:,} answers"), ("drawn at random", f"{self.n_bounds:,} answers"),
+            ("confidence", percent_text(self.confidence)), ("worth", self.guarantee.sentence),
+        ]  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return card("Certificate", self.claim, [draw_share(self.lower)], self.facts())
+
     def to_json(self) -> dict[str, Json]:
         """Return what programs are told."""
         return {"lower": float(self.lower), "confidence": float(self.confidence), "guarantee": str(self.guarantee)}
@@ -177,6 +140,9 @@ class Forecast:
     answers: int
     low: int
     high: int
+
+    def __repr__(self) -> str:
+        return f"<Forecast: {self.answers:,} more answers, between {self.low:,} and {self.high:,}>"
 
 
 RUNGS = (0.7, 0.8, 0.9, 0.95, 0.99)  # shares of right labels that people are told the way to
@@ -198,6 +164,10 @@ class Rung:
     share: float
     prospect: Prospect
     forecast: Forecast | None = None
+
+    def __repr__(self) -> str:
+        more = "" if self.forecast is None else f", {self.forecast.answers:,} more answers"
+        return f"<Rung: {percent_text(self.share)} {self.prospect}{more}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +201,10 @@ class SurePart:
     share: float
     rows: BoolArray  # whether each row is one of them
     n_inferred: int  # of them that are not known
+
+    def __repr__(self) -> str:
+        share = percent_text(self.share)
+        return f"<SurePart: {self.n_rows:,} rows, {self.n_inferred:,} of them inferred, at least {share} right>"
 
     @property
     def n_rows(self) -> int:
@@ -272,7 +246,7 @@ def check_sure_share(share: float) -> float:
     return share
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Assessment:
     """What a method makes of a book: how good the labels are, what is still needed, and on demand the labels.
 
@@ -291,6 +265,9 @@ class Assessment:
     upper: float | None = None
     as_given: Certificate | None = None
     take_parts: Callable[[], Parts] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Assessment: {self.certificate!r}, {self.forecast!r}>"
 
     @cached_property
     def labelling(self) -> Labelling:
@@ -325,6 +302,9 @@ class NewLabels:
     labels: AnyArray
     probability: FloatArray
     classes: tuple[Label, ...]
+
+    def __repr__(self) -> str:
+        return f"<NewLabels: {len(self.labels):,} rows, {len(self.classes):,} classes, nothing certified>"
 
     @property
     def note(self) -> str:
@@ -363,6 +343,15 @@ class Result:
             f"<Result: {len(self.labels):,} rows, {len(self.classes)} classes, {self.n_asked:,} answers. "
             f"{self.certificate.claim}>"
         )
+
+    def _repr_html_(self) -> str:
+        names, counts = np.unique(self.labels[self.labels != np.array(None)], return_counts=True)
+        facts = [
+            ("rows", f"{len(self.labels):,}"), ("classes", f"{len(self.classes):,}"),
+            ("answers", f"{self.n_asked:,}"), ("stopped by", self.stop_reason), *self.certificate.facts(),
+        ]  # fmt: skip
+        drawings = [draw_share(self.certificate.lower), draw_counts(list(zip(names, counts.tolist(), strict=True)))]
+        return card("Result", self.certificate.claim, drawings, facts)
 
     def __reduce__(self) -> tuple[Callable[..., "Result"], tuple[dict[str, object]]]:
         """Go from one process to another without the campaign, which `predict` would need."""

@@ -17,8 +17,10 @@ from bela.book import (
     Book,
     Change,
     ClassAdded,
+    ClassDeleted,
     ClassMerged,
     ClassRenamed,
+    Deleted,
     Event,
     Flagged,
     Helped,
@@ -32,6 +34,7 @@ from bela.book import (
     SecondOpinion,
     Skipped,
     TargetSet,
+    Undeleted,
     Undone,
     Unmerged,
     again,
@@ -47,7 +50,7 @@ LABELS = ("a", "b", "c", "d")
 PEOPLE = (None, "Ann", "Bob")
 KINDS = (
     "asked", "answered", "skipped", "rejected", "second opinion", "answered again", "relabelled", "flagged",
-    "class added", "class renamed", "class merged", "target set", "revised", "undone",
+    "class added", "class renamed", "class merged", "class deleted", "target set", "revised", "undone",
     "helper began", "helped", "helper ended",
 )  # fmt: skip
 
@@ -124,6 +127,8 @@ def make_event(book: Book, choice: tuple[Any, ...]) -> Event | None:
             return ClassRenamed(old=label, new=other, by=by)
         case "class merged" if label in names and other in names and label != other:
             return ClassMerged(old=label, into=other, by=by)
+        case "class deleted" if label in names and len(names) > 1 and book.code_of(label) not in book.given.values():
+            return ClassDeleted(label=label, by=by)
         case "target set":
             return TargetSet(target=0.9 if number % 2 else None, budget=number % N_ROWS)
         case "revised":
@@ -191,25 +196,54 @@ def state(book: Book, *, facts: bool = True) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------- the slow model
 
 
+class Gone(str):
+    """The name of a class that was deleted: another may have the same."""
+
+
 @dataclass
 class Slow:
     """Keeps the events that were not taken back, and begins again from the first whenever somebody wants to know."""
 
     events: list[Event] = field(default_factory=list)
+    struck: dict[int, tuple[list[Event], list[Event]]] = field(default_factory=dict)  # by the place of a deletion
 
     def apply(self, event: Event) -> None:
-        """Take an event in; an undo strikes out another one."""
+        """Take an event in; an undo strikes out another one, and a deletion all that was said about its rows."""
+        if isinstance(event, ClassDeleted):
+            self.struck[id(event)] = [*self.events], self._strike(str(event.label))
         if not isinstance(event, Undone):
             self.events.append(event)
             return
         personal = (Answered, Skipped, Rejected, SecondOpinion, AnsweredAgain, Flagged, Relabelled)
-        classes = (ClassAdded, ClassRenamed, ClassMerged)
+        classes = (ClassAdded, ClassRenamed, ClassMerged, ClassDeleted)
         for place in range(len(self.events) - 1, -1, -1):
             other = self.events[place]
             mine = isinstance(other, personal) and other.by == event.by
             if mine or (event.by is None and isinstance(other, personal + classes)):
                 del self.events[place]
+                if isinstance(other, ClassDeleted):
+                    before, back = self.struck.pop(id(other))
+                    rest = [one for one in self.events if not any(one is old for old in before)]
+                    kept = [one for one in before if any(one is old for old in (*self.events, *back))]
+                    self.events = [*kept, *rest]
                 return
+
+    def _strike(self, label: str) -> list[Event]:
+        now, rows = (
+            self.state(),
+            [question.row for event in self.events for question in getattr(event, "questions", ())],
+        )
+        of_it = {row for row, one in now["labels"].items() if one == label}
+        open_ = {row for row, _ in now["answered"]} & of_it
+
+        def is_struck(event: Event) -> bool:
+            if isinstance(event, (Answered, SecondOpinion, AnsweredAgain)):
+                return rows[event.question] in open_
+            return isinstance(event, Relabelled) and event.row in of_it
+
+        back = [event for event in self.events if is_struck(event)]
+        self.events = [event for event in self.events if not is_struck(event)]
+        return back
 
     def state(self) -> dict[str, Any]:
         """Return what the events come to, by names of classes."""
@@ -224,7 +258,9 @@ class Slow:
 
         def rename(old: object, new: Any) -> None:
             for held in (labels, corrections, *said.values(), *repeated.values()):
-                held.update({key: new for key, label in held.items() if label == old})  # type: ignore[attr-defined]
+                held.update(  # type: ignore[attr-defined]
+                    {key: new for key, label in held.items() if label == old and not isinstance(label, Gone)}
+                )
 
         for event in self.events:
             match event:
@@ -257,6 +293,8 @@ class Slow:
                     rename(old, new)
                 case ClassMerged(old=old, into=into):
                     rename(old, into)
+                case ClassDeleted(label=label):
+                    rename(label, Gone(label))
                 case _:
                     pass
         return {
@@ -287,8 +325,8 @@ class Follower:
                 assert self.known[change.row] == change.before
                 assert self.declined[change.row] == change.was_declined
                 self.known[change.row], self.declined[change.row] = change.code, change.declined
-            case Merged() | Unmerged():
-                if isinstance(change, Merged):
+            case Merged() | Unmerged() | Deleted() | Undeleted():
+                if not isinstance(change, Unmerged):
                     assert change.known.tolist() == self.known.tolist()
                     assert change.declined.tolist() == self.declined.tolist()
                 for row in change.rows:

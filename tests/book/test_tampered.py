@@ -25,7 +25,8 @@ SCRIPT = [
     ("answered again", 1, "b", "a", "Ann"),
     ("rejected", 1, "a", "a", "Bob"), ("relabelled", 3, "d", "a", "Ann"), ("relabelled", 0, "b", "a", None),
     ("flagged", 2, "a", "a", "Ann"), ("class added", 0, "e", "a", "Ann"), ("class renamed", 0, "e", "z", None),
-    ("class merged", 0, "a", "b", None), ("target set", 3, "a", "a", None), ("revised", 0, "a", "a", None),
+    ("class merged", 0, "a", "b", None), ("class deleted", 0, "c", "a", "Bob"), ("target set", 3, "a", "a", None),
+    ("revised", 0, "a", "a", None),
     ("undone", 0, "a", "a", "Ann"), ("undone", 0, "a", "a", None),
     ("helper began", 0, "a", "a", None), ("helped", 3, "a", "b", None), ("helper ended", 0, "a", "a", None),
 ]  # fmt: skip

@@ -238,6 +238,7 @@ actions = st.one_of(
     st.tuples(st.just("again"), places, labels, people),
     st.tuples(st.just("flag"), places, st.just("look"), people),
     st.tuples(st.just("add_class"), st.sampled_from(["d", "e"]), people),
+    st.tuples(st.just("delete_class"), labels, people),
     st.tuples(st.sampled_from(["rename_class", "merge_class"]), labels, st.sampled_from([*LABELS, "e"]), people),
     st.tuples(st.just("set_target"), st.sampled_from([None, 0.5, 0.9, 0.99]), st.none() | st.integers(0, N_ROWS)),
     st.just(("restart",)),

@@ -39,6 +39,7 @@ EVENTS: dict[str, dict[str, Json]] = {
     "class added": {"label": "z", "by": "Ann"},
     "class renamed": {"old": "a", "new": "z", "by": "Ann"},
     "class merged": {"old": "a", "into": "b", "by": "Ann"},
+    "class deleted": {"label": "a", "by": "Ann"},
     "target set": {"target": 0.5, "budget": 30},
     "helper began": {"name": "model"},
     "helped": {"rows": [1, 2], "labels": ["a", None], "cost": 0.5},

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bela.campaign import open_campaign
+from bela.campaign import groups_now, open_campaign
 from bela.data import column_labels, given_labels, open_table
 from bela.storage import SQLiteJournal
 
@@ -481,6 +481,26 @@ def test_classes_outlive_a_change_of_the_data(call: Any, table: Path) -> None:
     found = call("status", "pets.bela", "--json").json
     assert [entry["label"] for entry in found["classes"]] == ["chat", "dog", "hamster"]
     assert sum(entry["known"] for entry in found["classes"]) == found["n_given"] == 4
+
+
+def test_classes_of_a_file_and_their_groups(call: Any, table: Path) -> None:
+    """Names and groups come from a table; a class that is renamed, or kept when the data change, stays in its group."""
+    Path("classes.csv").write_text('name,group\ncat,"furry, small"\ndog,\neel,wet\n')
+    call("label", "--terminal", "pets.csv", "--hide", "kind", "--class-file", "classes.csv", *PAPER, typed="1\n2\nq\n")
+    with open_campaign(Path("pets.bela")) as stored:
+        assert stored.campaign.classes == ("cat", "dog", "eel")
+        stored.campaign.rename_class("cat", "chat")
+        assert groups_now(stored.settings, stored.campaign.book.codes) == {"chat": "furry, small", "eel": "wet"}
+    table.write_text(table.read_text() + "new pet,0.1,0.2,cat\n")
+    call("label", "--terminal", "pets.csv", "--accept-changes", typed="q\n")
+    with open_campaign(Path("pets.bela")) as stored:
+        assert groups_now(stored.settings, stored.campaign.book.codes) == {"chat": "furry, small", "eel": "wet"}
+    other = ("label", "--terminal", "pets.csv", "--campaign", "other.bela", "--class-file", "classes.csv")
+    assert "exclude each other" in call(*other, "--classes", "a,b", status=2).err
+    Path("classes.csv").write_text("name\ncat\ncat\n")
+    assert "class 2 has no name, or one that was there" in call(*other, status=2).err
+    Path("classes.csv").write_text("name\n")
+    assert call(*other, status=2).err
 
 
 def test_a_program_that_decides_otherwise(call: Any, table: Path) -> None:

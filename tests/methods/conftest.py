@@ -13,6 +13,7 @@ from bela.book import (
     Asked,
     Began,
     Book,
+    ClassDeleted,
     ClassMerged,
     Event,
     Rejected,
@@ -129,6 +130,9 @@ class Game:
 
     def merge(self, old: int, into: int) -> None:
         self.record(ClassMerged(old=old, into=into))
+
+    def delete(self, label: int) -> None:
+        self.record(ClassDeleted(label=label))
 
     def set_target(self, target: float | None, budget: int | None = None) -> None:
         self.record(TargetSet(target=target, budget=budget))

@@ -101,12 +101,32 @@ def test_classes(page: Any) -> None:
     for body in (
         {"action": "rename", "label": "cat"},
         {"action": "add", "label": "x"},
+        {"action": "merge", "label": "cat"},
+        {"action": "delete", "label": "nobody"},
         {"action": "merge", "label": "cat", "to": "cat"},
         {"action": "merge", "label": "nobody", "to": "cat"},
         {"action": "rename", "label": "cat", "to": "dog"},
         {"action": "forget", "label": "cat"},
     ):
         assert shape(page.http.post("/api/classes", json={"by": "Ann", **body}))[0] == 400
+
+
+def test_a_class_is_deleted_and_restored(page: Any) -> None:
+    """Its questions are open again and are handed out; taken back, the answers are there, unless somebody went on."""
+    page.go_on(12)
+    page.post("/api/classes/new", by="Ann", labels=["bird"])
+    before = {entry["label"]: entry["n_answers"] for entry in page.get("/api/classes").json()["classes"]}
+    assert before["cat"] > 0
+    state = page.post("/api/classes", by="Ann", action="delete", label="cat")
+    assert state["answers"] == 12 - before["cat"]
+    assert "cat" not in [entry["label"] for entry in state["classes"]]
+    state = page.post("/api/classes", by="Ann", action="restore", label="cat")
+    assert state["answers"] == 12
+    page.post("/api/classes", by="Ann", action="delete", label="cat")
+    answers = [{"question": one["id"], "label": "bird", "second": False} for one in page.lease("Ann", 3)]
+    page.post("/api/answers", by="Ann", answers=answers)
+    body = {"by": "Ann", "action": "restore", "label": "cat"}
+    assert shape(page.http.post("/api/classes", json=body))[0] == 404
 
 
 def test_people_and_disagreements(make_page: Callable[..., Any]) -> None:

@@ -1,11 +1,13 @@
 """The state of a campaign: the fold of its events, and the only copy of what is known, open, declined, and by whom."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from bela.book import _events as events
-from bela.book._events import Change, Event, Merged, RowChanged, Unmerged
+from bela.book._classes import delete_class, merge_class, part_classes, refuse_undo, restore_class
+from bela.book._events import Change, Event, RowChanged
 from bela.book._help import Help
 from bela.book._steps import Step
 from bela.errors import JournalError, LabelError, QuestionError
@@ -81,6 +83,9 @@ class Book:
             why = " ".join(str(error).split())  # a name may have several lines
             raise JournalError(f"event {seq} of the journal makes no sense: {event.kind}, {why}") from None
 
+    def _take_step(self, event: Event, **undo: Any) -> None:
+        self.steps.append(Step(event, number=self.version, **undo))
+
     def _begin(self, event: events.Began) -> Change:
         if self.began is not None or event.n_rows != self.n_rows:
             raise ValueError(f"a campaign begins once, and has {self.n_rows} rows")
@@ -121,7 +126,7 @@ class Book:
         said = self.said.setdefault(question.id, {})
         opinion = said.get(event.by, UNKNOWN)  # somebody else had answered then, and took it back
         said[event.by] = code
-        self.steps.append(Step(event, before=self.corrections.pop(row, UNKNOWN), opinion=opinion))
+        self._take_step(event, before=self.corrections.pop(row, UNKNOWN), opinion=opinion)
         self.exhausted = False
         self.cost += event.cost
         return RowChanged(row=row, question=question, before=UNKNOWN, code=code)
@@ -133,7 +138,7 @@ class Book:
             self.rejected.add(question.row)
             self.n_answers[question.role] += 1
             self.n_suggested[question.role] += event.suggested
-        self.steps.append(Step(event))
+        self._take_step(event)
         self.cost += event.cost
         return RowChanged(row=question.row, question=question, before=UNKNOWN, code=UNKNOWN, declined=True)
 
@@ -142,49 +147,37 @@ class Book:
         if event.by in said or self.questions[event.question].row not in self.answered:
             raise QuestionError(f"{event.by} cannot say anything more about question {event.question}")
         said[event.by] = self.codes.encode(event.label)
-        self.steps.append(Step(event))
+        self._take_step(event)
 
     def _repeat(self, event: events.AnsweredAgain) -> None:
         first = self.said_at_first(event.question, event.by)
         self.again[event.question] = first, UNKNOWN if event.label is None else self.codes.encode(event.label)
-        self.steps.append(Step(event))
+        self._take_step(event)
 
     def _relabel(self, event: events.Relabelled) -> Change | None:
         row = event.row
-        self.steps.append(Step(event, before=self.corrections.get(row, int(self.known[row]))))
+        self._take_step(event, before=self.corrections.get(row, int(self.known[row])))
         return self._set_label(row, self.codes.encode(event.label))
 
     def _flag(self, event: events.Flagged) -> None:
         if event.row >= self.n_rows:
             raise QuestionError(f"there is no row {event.row}")
-        self.steps.append(Step(event))
+        self._take_step(event)
 
     def _add_class(self, event: events.ClassAdded) -> None:
         self.codes.add(self._new_name(event.label))
-        self.steps.append(Step(event))
+        self._take_step(event)
 
     def _rename_class(self, event: events.ClassRenamed) -> Change | None:
         self.code_of(event.old)
         self.codes.rename(event.old, self._new_name(event.new))
-        self.steps.append(Step(event))
+        self._take_step(event)
         return None if self.help.name is None else event  # other words of the helper are classes from now on
 
     def _new_name(self, label: Label) -> Label:
         if self.codes.find(label) is not None:
             raise LabelError(f"there is a class {label!r} already")
         return self.codes.normal(label)
-
-    def _merge_class(self, event: events.ClassMerged) -> Change:
-        code, into = self.code_of(event.old), self.code_of(event.into)
-        if code == into:
-            raise LabelError(f"a class cannot be merged into itself: {event.old!r}")
-        rows = [int(row) for row in np.flatnonzero(self.known == code)]
-        rows += [row for row, correction in self.corrections.items() if correction == code]
-        known, declined = self.known.copy(), self.declined.copy()
-        changes = self._recode(rows, into)
-        self.codes.remove(event.old)
-        self.steps.append(Step(event, code=code, into=into, rows=rows, number=self.version))
-        return Merged(code=code, into=into, rows=changes, known=known, declined=declined)
 
     def _set_target(self, event: events.TargetSet) -> Change:
         if event.budget is not None and event.budget > self.n_rows:
@@ -214,6 +207,7 @@ class Book:
             if row is not None and about == row:
                 who = self._person(later) or "somebody else"
                 raise QuestionError(f"{who} has said something about row {row} since: relabel it instead")
+        refuse_undo(self, place)
         return place
 
     @staticmethod
@@ -240,11 +234,10 @@ class Book:
             case events.ClassRenamed():
                 self.codes.rename(undone.new, undone.old)
                 return None if self.help.name is None else undone
+            case events.ClassDeleted():
+                return restore_class(self, undone, step)
             case events.ClassMerged():
-                self.codes.restore(undone.old, step.code)
-                known, declined = self.known.copy(), self.declined.copy()
-                rows = self._recode(step.rows, step.code)
-                return Unmerged(code=step.code, into=step.into, rows=rows, known=known, declined=declined)
+                return part_classes(self, undone, step)
         return None
 
     def _reopen(self, undone: events.Answered | events.Skipped | events.Rejected, step: Step, place: int) -> Change:
@@ -291,7 +284,7 @@ class Book:
     def _set_label(self, row: int, code: int) -> Change | None:
         """Change what is said about a row; UNKNOWN for a correction that is taken back."""
         if row in self.answered or row in self.given:
-            [change] = self._recode([row], code)
+            [change] = self.recode([row], code)
             return change
         if code == UNKNOWN:
             del self.corrections[row]
@@ -299,7 +292,7 @@ class Book:
             self.corrections[row] = code
         return None
 
-    def _recode(self, rows: Iterable[int], code: int) -> tuple[RowChanged, ...]:
+    def recode(self, rows: Iterable[int], code: int) -> tuple[RowChanged, ...]:
         """Let rows be of another class; return the changes of those that a method knows of."""
         changes = []
         for row in rows:
@@ -358,6 +351,10 @@ class Book:
         """Yield the merges of classes that were not taken back."""
         return (step for step in self.steps if isinstance(step.event, events.ClassMerged))
 
+    def class_changes(self) -> Iterator[Step]:
+        """Yield the merges and deletions of classes that were not taken back."""
+        return (step for step in self.steps if isinstance(step.event, events.ClassMerged | events.ClassDeleted))
+
     def label(self, row: int) -> Label | None:
         """Return what was said about a row: an answer, a given label, or a correction; None if nothing."""
         code = self.corrections.get(row, int(self.known[row]))
@@ -386,7 +383,8 @@ _FOLDS: dict[type[Event], Callable[..., Change | None]] = {
     events.Began: Book._begin, events.Asked: Book._ask, events.Revised: Book._revise, events.Answered: Book._answer,
     events.Skipped: Book._skip, events.Rejected: Book._skip, events.SecondOpinion: Book._opine,
     events.AnsweredAgain: Book._repeat, events.Relabelled: Book._relabel, events.Flagged: Book._flag,
-    events.ClassAdded: Book._add_class, events.ClassRenamed: Book._rename_class, events.ClassMerged: Book._merge_class,
+    events.ClassAdded: Book._add_class, events.ClassRenamed: Book._rename_class,
+    events.ClassMerged: merge_class, events.ClassDeleted: delete_class,
     events.TargetSet: Book._set_target, events.Undone: Book._undo,
     events.HelperBegan: lambda book, event: book.help.begin(event),
     events.Helped: lambda book, event: book.help.take(event, book.n_rows),

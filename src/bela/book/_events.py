@@ -187,6 +187,13 @@ class ClassMerged(Event, kind="class merged"):
     by: StrictStr | None = None
 
 
+class ClassDeleted(Event, kind="class deleted"):
+    """A class is no more: questions that were answered with it are open again."""
+
+    label: LabelValue
+    by: StrictStr | None = None
+
+
 class TargetSet(Event, kind="target set"):
     """The campaign will stop elsewhere than was said before."""
 
@@ -264,37 +271,37 @@ class RowChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """A class went into another, with these rows. `known` and `declined` are those of all rows from before."""
+class ClassChange:
+    """What became of a class did something to these rows. `known` and `declined` are those of all rows from before."""
 
     code: int
-    into: int
     rows: tuple[RowChanged, ...]
     known: IntArray
     declined: BoolArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unmerged:
-    """A merge was taken back: these rows are of their class again. The rest is as for `Merged`."""
+class Merged(ClassChange):
+    """A class went into another, with its rows."""
 
-    code: int
     into: int
-    rows: tuple[RowChanged, ...]
-    known: IntArray
-    declined: BoolArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmerged(ClassChange):
+    """A merge was taken back: the rows are of their class again."""
+
+    into: int
+
+
+class Deleted(ClassChange):
+    """A class was deleted: the rows that had it are open again."""
+
+
+class Undeleted(ClassChange):
+    """A deletion was taken back: the rows are of the class again."""
 
 
 Change: TypeAlias = (
-    Began
-    | Asked
-    | Revised
-    | TargetSet
-    | RowChanged
-    | Merged
-    | Unmerged
-    | HelperBegan
-    | Helped
-    | HelperEnded
-    | ClassRenamed
+    Began | Asked | Revised | TargetSet | RowChanged | ClassChange | HelperBegan | Helped | HelperEnded | ClassRenamed
 )

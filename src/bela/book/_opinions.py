@@ -164,6 +164,7 @@ _WORDS: dict[type[events.Event], str] = {
     events.ClassAdded: "the class {label!r} was added",
     events.ClassRenamed: "the class {old!r} was renamed to {new!r}",
     events.ClassMerged: "the class {old!r} was merged into another, with {n_rows} known row(s)",
+    events.ClassDeleted: "the class {label!r} was deleted, with {n_rows} answer(s)",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from bela.campaign._campaign import Campaign
 from bela.campaign._run import run_campaign
 from bela.data import open_table
+from bela.display import card, draw_share
 from bela.errors import DataError, ParameterError
 from bela.features import without_features
 from bela.methods.audit import find_mistakes
@@ -52,6 +53,14 @@ class AuditResult:
     n_asked: int
     n_skipped: int
     seed: int
+
+    def __repr__(self) -> str:
+        return f"<AuditResult: {self.verdict}, {len(self.mistakes):,} mistakes found. {self.certificate.claim}>"
+
+    def _repr_html_(self) -> str:
+        facts = [("mistakes found", len(self.mistakes)), ("answers", f"{self.n_asked:,}"), *self.certificate.facts()]
+        title, drawing = f"Audit: {self.verdict}", draw_share(self.certificate.lower, self.target)
+        return card(title, self.certificate.claim, [drawing], facts)
 
     def in_words(self, name: str) -> list[str]:
         """Say in plain words what the audit of a file came to: first the verdict, then what it rests on."""

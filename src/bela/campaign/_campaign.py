@@ -10,12 +10,15 @@ import numpy as np
 
 from bela.book import Asked, Began, Book, events
 from bela.campaign import _inputs as inputs
+from bela.campaign._classes import ClassEditing
 from bela.campaign._helping import Helping
 from bela.campaign._limits import all_reached, check_limits
 from bela.campaign._predict import predict_new
+from bela.campaign._progress import Watching, watching
 from bela.campaign._recorder import Progress, Recorder, Revising, Witness
 from bela.campaign._result import make_result
-from bela.errors import LabelError, ParameterError, QuestionError
+from bela.campaign._showing import WIDGETS, as_a_card, in_a_line
+from bela.errors import ParameterError, QuestionError
 from bela.features import Embed
 from bela.methods import DEFAULT_METHOD, make_method
 from bela.oracles import make_oracle
@@ -27,7 +30,7 @@ from bela.records import (  # isort: skip
 )  # fmt: skip
 
 
-class Campaign(AbstractContextManager["Campaign", None]):
+class Campaign(ClassEditing, AbstractContextManager["Campaign", None]):
     """Ask about a few rows, label them all, and know how good the labels are.
 
     Parameters
@@ -97,6 +100,7 @@ class Campaign(AbstractContextManager["Campaign", None]):
         )  # fmt: skip
         self.method = make_method(method, setup, **options)
         self._let_go: Callable[[], None] | None = None  # of the folder that it was opened from
+        self.unseen: tuple[str, ...] = ()  # columns that whoever answers must not see
         self._recorder = Recorder(self.book, self.method)
         self._revising = Revising(self.method, self.book, arrays, self._recorder.record, background=background)
         self._helping = Helping(self.method, self.book, self._recorder.make, background=background)
@@ -115,6 +119,7 @@ class Campaign(AbstractContextManager["Campaign", None]):
 
         stored = open_campaign(Path(path), allow_code=allow_code)
         stored.campaign._let_go = stored.close
+        stored.campaign.unseen = (*stored.hidden, *filter(None, [stored.settings.prediction]))
         return stored.campaign
 
     def close(self) -> None:
@@ -265,28 +270,6 @@ class Campaign(AbstractContextManager["Campaign", None]):
         self._check_row(row)
         self._recorder.make(events.Flagged, row=int(row), comment=comment, by=by)
 
-    # ---------------------------------------------------------------------------------------------- classes
-
-    def add_class(self, label: Label, *, by: str | None = None) -> None:
-        """Allow one more class."""
-        if self.book.codes.find(label) is None:
-            self._recorder.make(events.ClassAdded, label=self.book.codes.normal(label), by=by)
-
-    def rename_class(self, old: Label, new: Label, *, by: str | None = None) -> None:
-        """Call a class by another name."""
-        codes = self.book.codes
-        self.book.code_of(old)
-        if codes.find(new) is not None:
-            raise LabelError(f"there is a class {new!r} already: merge {old!r} into it if they are the same")
-        self._recorder.make(events.ClassRenamed, old=codes.normal(old), new=codes.normal(new), by=by)
-
-    def merge_class(self, old: Label, into: Label, *, by: str | None = None) -> None:
-        """Take two classes for one: all labels and answers of the first become the second."""
-        codes = self.book.codes
-        if self.book.code_of(old) == self.book.code_of(into):
-            raise LabelError(f"a class cannot be merged into itself: {old!r}")
-        self._recorder.make(events.ClassMerged, old=codes.normal(old), into=codes.normal(into), by=by)
-
     def set_target(self, *, target: float | None, budget: int | None, class_target: float | None = None) -> None:
         """Change when to stop."""
         limits = check_limits(target, budget, self.n_rows, class_target=class_target, method=self.method_name)
@@ -388,12 +371,27 @@ class Campaign(AbstractContextManager["Campaign", None]):
         reason, new = self.stop_reason or StopReason.STOPPED, partial(predict_new, self)
         return make_result(self.book, self.assessment, reason, method=self.method_name, seed=self.seed, predictor=new)
 
-    def run(self, oracle: object, *, progress: "Callable[[Campaign], object] | None" = None) -> Result:
-        """Ask and tell until there is a reason to stop; `progress` is called after each answer."""
+    def run(self, oracle: object, *, progress: Watching = None) -> Result:
+        """Ask and tell until there is a reason to stop.
+
+        What takes more than two seconds shows how far it has come, unless `progress` is False; True shows it at once.
+        A function is called after each answer instead.
+        """
         from bela.campaign._run import run_campaign  # which needs this class
 
-        run_campaign(self, make_oracle(oracle, self.n_rows), every=None, progress=progress)
+        with watching(progress) as show:
+            run_campaign(self, make_oracle(oracle, self.n_rows), every=None, progress=show)
         return self.result()
+
+    def __repr__(self) -> str:
+        return in_a_line(self)
+
+    def _repr_html_(self) -> str:
+        return as_a_card(self)
+
+    def widget(self, **options: Any) -> Any:
+        """Answer in a notebook, by `bela.notebook.make_widget`; that needs `pip install bela[notebook]`."""
+        return WIDGETS["answering"](self, **options)
 
     def _check_row(self, row: int) -> None:
         if not (isinstance(row, (int, np.integer)) and 0 <= row < self.n_rows):

@@ -21,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, Field, StrictInt, TypeAdapter
 
-from bela.book import Book, ClassMerged, ClassRenamed, events, read_event
-from bela.campaign._settings import SETTINGS, Settings, columns_apart, write_durably, write_settings
+from bela.book import Book, ClassDeleted, ClassMerged, ClassRenamed, events, read_event
+from bela.campaign._settings import SETTINGS, Settings, columns_apart, groups_now, write_durably, write_settings
 from bela.data import given_labels, row_ids
 from bela.errors import DataError, JournalError
 from bela.features import FeaturePlan, plan_features
-from bela.labels import LabelCodes
+from bela.labels import LabelCodes, label_to_text
 from bela.protocols import Table
 from bela.records import Json, Label
 from bela.storage import SQLiteJournal
@@ -116,6 +116,7 @@ def carry_over(
             "fingerprint": records.fingerprint, "n_rows": records.n_rows, "features": _plan(settings, records),
             "journal": f"journal-{number}.sqlite", "rows": f"rows-{number}.npy", "carried": f"carried-{number}.jsonl",
             "budget": None if settings.budget is None else min(settings.budget, records.n_rows), "classes": classes,
+            "groups": {label_to_text(name): group for name, group in groups_now(settings, book.codes).items()},
         }
     )  # fmt: skip
     SQLiteJournal(path / new.journal, create=True).close()
@@ -138,6 +139,8 @@ def _book_at_the_end(path: Path, settings: Settings) -> Book:
             if isinstance(event, (ClassRenamed, ClassMerged)):
                 for name in (event.old, event.into) if isinstance(event, ClassMerged) else (event.old,):
                     book.codes.add(name)  # it may be known from labels that the old data brought
+            elif isinstance(event, ClassDeleted):
+                book.codes.add(event.label)
             book.replay(entry.seq, event)
     return book
 

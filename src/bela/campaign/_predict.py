@@ -12,7 +12,7 @@ from bela.data import open_table, stack_tables
 from bela.errors import LabelError, ParameterError
 from bela.features import NoFeatures, prepare
 from bela.labels import is_missing, label_to_text
-from bela.methods._deciding import merge_codes
+from bela.methods._deciding import codes_now
 from bela.methods.bela import make_learner
 from bela.protocols import Setup, Source, Table
 from bela.records import UNKNOWN, IntArray, NewLabels, Prediction
@@ -73,5 +73,5 @@ def _join_predictions(campaign: Campaign, predictions: Mapping[str, Any], n_new:
         both = None
         if old.scores is not None:
             both = np.concatenate([old.scores, np.full(n_new, np.nan) if scores is None else scores])
-        joined[name] = Prediction(codes=merge_codes(book, np.concatenate([old.codes, new])), scores=both)
+        joined[name] = Prediction(codes=codes_now(book, np.concatenate([old.codes, new])), scores=both)
     return joined

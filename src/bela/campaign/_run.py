@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from bela.campaign._campaign import Campaign
+from bela.campaign._progress import Watching
+from bela.display import card, draw_courses
 from bela.errors import LabelError, OracleError, ParameterError
 from bela.labels import is_missing, label_to_text
 from bela.methods import DEFAULT_METHOD
@@ -33,6 +35,16 @@ class Simulation:
     accuracy: float
     seconds: float
 
+    def __repr__(self) -> str:
+        return f"<Simulation: {self.accuracy:.1%} right after {self.seconds:.1f} s, {self.result!r}>"
+
+    def _repr_html_(self) -> str:
+        certain = [(point.asked, point.lower) for point in self.trajectory]
+        right = [(point.asked, point.accuracy) for point in self.trajectory]
+        facts = [("right in truth", f"{self.accuracy:.2%}"), ("answers", f"{self.result.n_asked:,}")]
+        drawing = draw_courses([("certified", certain), ("right", right)])
+        return card("Simulation", self.result.certificate.claim, [drawing], facts)
+
     def asked_until(self, share: float, curve: str) -> int | None:
         """Return the answers after which `curve` ("accuracy" or "lower") first reached a share, None if never."""
         return next((point.asked for point in self.trajectory if getattr(point, curve) >= share), None)
@@ -45,12 +57,12 @@ class Simulation:
 
 def label(
     data: object, oracle: object, *, target: float | None = None, budget: int | None = None, confidence: float = 0.95,
-    method: str = DEFAULT_METHOD, seed: int = 0, **options: Any,
+    method: str = DEFAULT_METHOD, seed: int = 0, progress: Watching = None, **options: Any,
 ) -> Result:  # fmt: skip
     """Label every row of the data by asking the oracle about a few of them.
 
-    Parameters are those of `Campaign`, but without a target and a budget the target is 0.95; `oracle` is an array of
-    true labels, or a callable from an array of rows to labels (None for a row that it will not answer).
+    Parameters are those of `Campaign` and of its `run`, but without a target and a budget the target is 0.95; `oracle`
+    is an array of true labels, or a callable from an array of rows to labels (None for a row that it will not answer).
 
     Examples
     --------
@@ -63,7 +75,7 @@ def label(
     if target is None and budget is None:
         target = DEFAULT_TARGET
     campaign = Campaign(data, method=method, target=target, budget=budget, confidence=confidence, seed=seed, **options)
-    return campaign.run(oracle)
+    return campaign.run(oracle, progress=progress)
 
 
 def simulate(

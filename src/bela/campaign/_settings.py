@@ -9,7 +9,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 
 from bela.book import events
 from bela.errors import JournalError, ParameterError
+from bela.labels import LabelCodes, label_to_text
 from bela.methods import DEFAULT_METHOD
+from bela.records import Label
 from bela.storage import write_durably as write_atomically
 
 SETTINGS = "campaign.toml"  # the name of the file in the folder of a campaign
@@ -50,6 +52,7 @@ class Settings(BaseModel):
     confidence: float = 0.95
     seed: Annotated[int, Field(ge=0)] = 0
     classes: Annotated[tuple[events.LabelValue, ...], Field(strict=False)] | None = None
+    groups: dict[str, str] = Field(default_factory=dict)  # of classes, by what these were called in the beginning
     prediction: str | None = None  # the column with the labels under audit
     score: str | None = None  # the column that says how sure whoever made them was
     predictions: Annotated[tuple[Names, ...], Field(strict=False)] = ()  # columns of labels by others, and of scores
@@ -57,6 +60,12 @@ class Settings(BaseModel):
     rows: FileName = "rows.npy"  # a digest of each row, to tell which have changed
     carried: FileName | None = None  # answers from before the data changed, if they have
     features: dict[str, JsonValue] = Field(default_factory=dict)  # a `FeaturePlan` as plain values
+
+
+def groups_now(settings: Settings, codes: LabelCodes) -> dict[Label, str]:
+    """Return the groups of classes by what these are called now: declared classes have the first codes for good."""
+    named = enumerate(map(label_to_text, settings.classes or ()))
+    return {codes.classes[code]: settings.groups[name] for code, name in named if name in settings.groups}
 
 
 def columns_apart(settings: Settings) -> list[str]:

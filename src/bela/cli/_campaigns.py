@@ -216,6 +216,7 @@ def _create(
             progress=bars, tell=columns.append, fetching=bars.say, background=background,
             predicted=options.predicted or (),
             target=target, class_target=each, budget=options.budget, classes=classes, **taken, **options.chosen(),
+            groups={name: group for name, group in options.class_groups.items() if group},
         )  # fmt: skip
         on_error.push(stored)
         _add_classes(stored, further)

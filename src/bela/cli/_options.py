@@ -12,9 +12,10 @@ from typing import Annotated, TypedDict, TypeVar, cast, get_type_hints
 
 import typer
 
-from bela.data import DATASETS, readers_by_ending
+from bela.data import DATASETS, open_table, readers_by_ending
 from bela.errors import ParameterError
 from bela.features import EMBEDDINGS
+from bela.labels import is_missing, label_to_text
 from bela.oracles import ORACLES
 from bela.records import DEFAULT_TARGET
 
@@ -129,6 +130,10 @@ class CampaignOptions(BasicOptions):
         "The only labels allowed; those named later are added. A name with a comma goes in quotes.",
         metavar="A,B,...", shown="whatever is answered",
     )  # fmt: skip
+    class_file: str | None = option(
+        "A table of the classes: their names in its first column, and perhaps a column 'group', by which the page puts "
+        "them together.", metavar="FILE",
+    )  # fmt: skip
     label_column: str | None = option(
         "A column that has some of the labels already, free of charge.", "--label", metavar="COLUMN"
     )
@@ -157,6 +162,8 @@ class CampaignOptions(BasicOptions):
         ('cat', 'dog', 'both, or none')
         """
         text = self.classes
+        if self.class_file is not None:
+            return tuple(self.class_groups)
         if text is None:
             return None
         try:
@@ -169,6 +176,25 @@ class CampaignOptions(BasicOptions):
             if names.count(name) > 1:
                 raise ParameterError(f"--classes names {name!r} twice")
         return names
+
+    @property
+    def class_groups(self) -> dict[str, str]:
+        """The classes of the file that has them, each with its group, which may be empty; none without a file."""
+        file = self.class_file
+        if file is None:
+            return {}
+        if self.classes is not None:
+            raise ParameterError("--classes and --class-file exclude each other: which are the classes?")
+        found: dict[str, str] = {}
+        for record in open_table(file).iter_records():
+            name, group = next(iter(record.values()), None), record.get("group")
+            text = "" if is_missing(name) else label_to_text(name).strip()
+            if not text or text in found:
+                raise ParameterError(f"--class-file {file}: class {len(found) + 1} has no name, or one that was there")
+            found[text] = "" if is_missing(group) else label_to_text(group).strip()
+        if not found:
+            raise ParameterError(f"--class-file {file} has no classes")
+        return found
 
     def taken(self) -> Taken:
         """Return how the rows are to be read and compared."""

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, redi
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bela.campaign import Campaign
+from bela.campaign import Campaign, LogPlace
 from bela.cli._showing import escape
 from bela.cli._terminal import describe
 from bela.errors import ParameterError
@@ -114,13 +114,18 @@ def make_progress(*, transient: bool = False) -> Progress:
 
 @contextmanager
 def watch(name: str) -> Iterator[Callable[[Campaign], None]]:
-    """Show a bar that fills as the bound climbs to the target, or as the budget is used where there is none."""
-    last = 0.0
+    """Show a bar that fills as the bound climbs to the target, or as the budget is used where there is none.
+
+    Where stderr is no terminal, there is a line now and then.
+    """
+    last, lines = 0.0, LogPlace(sys.stderr)
     with make_progress(transient=True) as bars:
         task = bars.add_task(name, total=None, state="looking at the data")
 
         def show(campaign: Campaign) -> None:
             nonlocal last
+            if bars.disable:
+                lines.show(campaign)
             if bars.disable or time.monotonic() - last < _OFTEN:
                 return
             last = time.monotonic()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bela.book import Asked, Began, Book, Change, Merged, RowChanged, Unmerged
+from bela.book import Asked, Began, Book, Change, ClassChange, RowChanged
 from bela.errors import ReplayError
 from bela.protocols import Job, Setup
 from bela.records import (
@@ -84,7 +84,7 @@ class DecidingMethod(AssessingMethod):
                     raise ReplayError(tuple(q.row for q in change.questions), tuple(q.row for q in chosen))
             case RowChanged():
                 self._changed(book, change)
-            case Merged() | Unmerged():
+            case ClassChange():
                 for row in change.rows:
                     self._changed(book, row)
 
@@ -117,16 +117,17 @@ def majority(codes: IntArray) -> int:
     return int(np.bincount(codes).argmax()) if len(codes) else UNKNOWN
 
 
-def merge_codes(book: Book, codes: IntArray) -> IntArray:
-    """Return class codes with all merges made; the same array where that changes nothing."""
-    for step in book.merges():
+def codes_now(book: Book, codes: IntArray) -> IntArray:
+    """Return class codes with all merges made, UNKNOWN for deleted classes; the same array if that changes nothing."""
+    for step in book.class_changes():
         if (codes == step.code).any():
-            codes = np.where(codes == step.code, step.into, codes)
+            codes = np.where(codes == step.code, step.into, codes)  # into UNKNOWN where it was deleted
     return codes
 
 
 def label_by_class(known: IntArray, guess: IntArray) -> Labelling:
-    """Label rows as guessed, those that are known as they are; each class that is guessed is a leaf."""
+    """Label rows as guessed, or by the majority, those that are known as they are; each class guessed is a leaf."""
+    guess = np.where(guess == UNKNOWN, majority(known), guess)
     classes, leaf = np.unique(guess, return_inverse=True)
     return Labelling(codes=np.where(known == UNKNOWN, guess, known), leaf=leaf, n_leaves=len(classes))
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bela.book import Book, Change, Merged, RowChanged, Unmerged
+from bela.book import Book, Change, Deleted, Merged, RowChanged, Undeleted, Unmerged
 from bela.bounds import errors_upper_one_look
-from bela.methods._deciding import DecidingMethod
+from bela.methods._deciding import DecidingMethod, codes_now
 from bela.protocols import Setup
 from bela.records import UNKNOWN, BoolArray, IntArray
 
@@ -23,7 +23,7 @@ class HoldOut:
         self.population, self.void = int(inside.sum()), False
         self._others = inside.copy()  # which nobody draws
         self._others[sample] = False
-        self._n_merges = sum(1 for _ in book.merges())
+        self._n_changes = sum(1 for _ in book.class_changes())
         known = book.known != UNKNOWN
         self._right: BoolArray = known & (book.known == labels)  # that was said at some time
         self._wrong: BoolArray = known & (book.known != labels)  # and that
@@ -39,9 +39,14 @@ class HoldOut:
                 unclear = (book.known == UNKNOWN) & np.isin(self.labels, (change.code, change.into))
                 self._right |= unclear
                 self._wrong |= unclear
-            case Unmerged():
-                # Labels of merged classes may be wrong by the classes that are told apart again.
-                self.void |= sum(1 for _ in book.merges()) < self._n_merges
+            case Deleted():
+                # Nobody will ever know which of the rows that were not answered would have been of that class.
+                self._right |= book.known == UNKNOWN
+                self._wrong |= book.known == UNKNOWN
+            case Unmerged() | Undeleted():
+                # Labels of merged classes may be wrong by the classes that are told apart again, and so may those that
+                # were made without a class be by that.
+                self.void |= sum(1 for _ in book.class_changes()) < self._n_changes
 
     @property
     def wrong(self) -> BoolArray:
@@ -54,7 +59,8 @@ class HoldOut:
         upper = errors_upper_one_look(len(self.sample), n_wrong, population=self.population, alpha=self.alpha)
         known = book.known != UNKNOWN
         corrected = int((self._others & known & self._wrong & ~self._right).sum())
-        return int((self._others | known).sum()) - max(0, int(upper) - n_wrong - corrected)
+        right = known | (self._others & (codes_now(book, self.labels) != UNKNOWN))  # none of a class that was deleted
+        return int(right.sum()) - max(0, int(upper) - n_wrong - corrected)
 
 
 class LookingMethod(DecidingMethod):

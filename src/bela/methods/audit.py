@@ -6,11 +6,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from bela.book import Asked, Began, Book, Change, Merged, RowChanged, TargetSet, Unmerged
+from bela.book import Asked, Began, Book, Change, ClassChange, RowChanged, TargetSet
 from bela.bounds import ErrorBets, ErrorsLower, PriorPosterior, draw_order, priorities
 from bela.errors import DataError, ParameterError, ReplayError
 from bela.methods import METHODS
-from bela.methods._deciding import N_BINS, AssessingMethod, bin_edges, choose_bin, label_by_class, merge_codes
+from bela.methods._deciding import N_BINS, AssessingMethod, bin_edges, choose_bin, codes_now, label_by_class
 from bela.protocols import Setup
 from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, IntArray, Proposal, Role
 from bela.shares import allowed_errors
@@ -188,7 +188,7 @@ class Audit(AssessingMethod):
             case RowChanged():
                 if change.question is None or change.question.id < self._n_used:
                     self._evidence = None
-            case Merged() | Unmerged() | TargetSet():
+            case ClassChange() | TargetSet():
                 self._evidence = None
 
     def propose(self, book: Book, n: int) -> Sequence[Proposal]:
@@ -259,7 +259,7 @@ class Audit(AssessingMethod):
         return Assessment(
             certificate=self._certificate(book, (n_rows - n_wrong + n_put_right) / n_rows, Guarantee.ANYTIME),
             as_given=self._certificate(book, (n_rows - n_wrong) / n_rows, Guarantee.ANYTIME),
-            label=lambda: label_by_class(book.known, merge_codes(book, self._codes)),
+            label=lambda: label_by_class(book.known, codes_now(book, self._codes)),
             reached=self._verdict is True, refuted=refuted, upper=upper,
         )  # fmt: skip
 
@@ -267,7 +267,7 @@ class Audit(AssessingMethod):
 def find_mistakes(book: Book, codes: IntArray) -> list[int]:
     """Return the rows whose label under audit, of all `codes`, was found wrong: given ones first, then as drawn."""
     answers, rejected = _answers(book), list(book.rejected)
-    wrong: BoolArray = (answers != UNKNOWN) & (answers != merge_codes(book, codes))
+    wrong: BoolArray = (answers != UNKNOWN) & (answers != codes_now(book, codes))
     wrong[rejected] |= answers[rejected] == UNKNOWN
     return [row for row in [*book.given, *(question.row for question in book.questions)] if wrong[row]]
 

@@ -14,7 +14,7 @@ from bela.features import image_shape, learner_features
 from bela.learning import Fit, TransductiveLearner, fit_best_classifier
 from bela.learning._questions import margins
 from bela.methods import METHODS
-from bela.methods._deciding import guess_all, label_by_class, merge_codes
+from bela.methods._deciding import codes_now, guess_all, label_by_class
 from bela.methods._hold_out import HoldOut, LookingMethod
 from bela.protocols import Cut, Setup, Source
 from bela.records import UNKNOWN, Assessment, BoolArray, Guarantee, IntArray, Labelling, Proposal, Role
@@ -89,7 +89,7 @@ class HoldoutMethod(LookingMethod):
         predicted = self._predicted if look is None else look.labels
         return Assessment(
             certificate=self._certificate(book, n_right / book.n_rows, guarantee),
-            label=lambda: label_by_class(book.known, merge_codes(book, guess_all(book.known, predicted))),
+            label=lambda: label_by_class(book.known, codes_now(book, guess_all(book.known, predicted))),
         )
 
     def _best_look(self, book: Book) -> HoldOut | None:
@@ -243,7 +243,7 @@ class PacLabels(LookingMethod):
         )
 
     def _labelling(self, book: Book) -> Labelling:
-        known, guess = book.known, merge_codes(book, guess_all(book.known, self._codes))
+        known, guess = book.known, codes_now(book, guess_all(book.known, self._codes))
         return label_by_class(known, np.where(known == UNKNOWN, guess, known))
 
     def _next_phase(self, book: Book) -> None:

@@ -123,6 +123,7 @@ class ClassCounts:
     label: JsonLabel
     n_answers: int
     n_labels: int
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +145,15 @@ class ClassOverview:
     rare: Sequence[JsonLabel]
 
 
-def class_counts(known: Mapping[Label, int], labels: Labels | None) -> list[ClassCounts]:
-    """Return the counts of classes, of which so many rows are known."""
-    n_labels = {} if labels is None else labels.counts
-    return [ClassCounts(label=label, n_answers=n, n_labels=n_labels.get(label, 0)) for label, n in known.items()]
+def class_counts(
+    known: Mapping[Label, int], labels: Labels | None, groups: Mapping[Label, str] | None = None
+) -> list[ClassCounts]:
+    """Return the counts of classes, of which so many rows are known, with the groups that they are in."""
+    n_labels, groups = {} if labels is None else labels.counts, groups or {}
+    return [
+        ClassCounts(label=label, n_answers=n, n_labels=n_labels.get(label, 0), group=groups.get(label, ""))
+        for label, n in known.items()
+    ]
 
 
 def class_overview(book: Book, labels: Labels | None, predicted: Mapping[int, Label]) -> ClassOverview:

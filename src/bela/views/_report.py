@@ -125,7 +125,7 @@ class Reporter:
 
     def __init__(self, stored: StoredCampaign, view: RowView | None = None, pictures: Pictures | None = None) -> None:
         self._stored, self._campaign = stored, stored.campaign
-        self._view = view or RowView(stored)
+        self._view = view or RowView.of(stored)
         self._pictures = pictures or Pictures(stored.records, self._view.images)
 
     def look(self, notes: Notes, course: Sequence[ChartPoint] = ()) -> Callable[[], CampaignFacts]:

@@ -3,12 +3,13 @@
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from bela._plain import to_plain
 from bela.campaign import StoredCampaign
 from bela.errors import QuestionError
+from bela.features import FeaturePlan
 from bela.protocols import Table
 from bela.records import Json
 from bela.views._labels import JsonLabel
@@ -46,12 +47,12 @@ def check_row(records: Table, row: int) -> None:
 
 
 class RowView:
-    """Shows rows of a campaign, without what must not be seen by whoever answers."""
+    """Shows rows without the `hidden` columns, which must not be seen by whoever answers; `named` after a column."""
 
-    def __init__(self, stored: StoredCampaign) -> None:
-        self._records, plan = stored.records, stored.plan
-        hidden = {*stored.hidden, stored.settings.prediction}  # a label under audit is shown beside the row
-        named = stored.settings.id_column
+    def __init__(
+        self, records: Table, plan: FeaturePlan, *, hidden: Collection[str | None] = (), named: str | None = None
+    ) -> None:
+        self._records = records
         self._id = None if named in hidden else named
         allowed = [name for name in plan.columns if name not in hidden]
         columns = [name for name in plan.shown if name not in hidden] or allowed
@@ -64,6 +65,12 @@ class RowView:
         self._is_vector = not plan.shown
         first = self._records.record(0) if self.images and self._records.n_rows else {}
         self._filed = tuple(name for name in self.images if isinstance(first.get(name), str))
+
+    @classmethod
+    def of(cls, stored: StoredCampaign) -> "RowView":
+        """Return the rows of a campaign as those who answer may see them."""
+        hidden = {*stored.hidden, stored.settings.prediction}  # a label under audit is shown beside the row
+        return cls(stored.records, stored.plan, hidden=hidden, named=stored.settings.id_column)
 
     def check(self, row: int) -> None:
         """Raise an error if there is no such row."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 
 from bela.book import count, label_source, n_said
-from bela.campaign import StoredCampaign, Verdict, audit_result
+from bela.campaign import StoredCampaign, Verdict, audit_result, groups_now
 from bela.errors import LabelError
 from bela.records import Forecast, Question, Rung, StopReason
 from bela.views._labels import (
@@ -284,13 +284,13 @@ class Monitor:
     def _look_closer(self) -> _CloserLook:
         self._count_new()
         campaign, forecast = self._campaign, self._campaign.forecast
-        counts = count(campaign.book)
+        counts, groups = count(campaign.book), groups_now(self._stored.settings, campaign.book.codes)
         if forecast is not None:
             forecast = Forecast(answers=int(forecast.answers), low=int(forecast.low), high=int(forecast.high))
         self._looked_at = self._clock()
         self._look = _CloserLook(
             seq=self._book.version, n_given=counts.n_given, n_corrected=counts.n_corrected, forecast=forecast,
-            ladder=campaign.ladder, classes=class_counts(counts.known, self.labels), pace_seconds=self._people.pace(),
-            people=self._people.list(self._now(), n_said(campaign.book)),
+            ladder=campaign.ladder, classes=class_counts(counts.known, self.labels, groups),
+            pace_seconds=self._people.pace(),            people=self._people.list(self._now(), n_said(campaign.book)),
         )  # fmt: skip
         return self._look

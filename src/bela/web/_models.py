@@ -107,12 +107,12 @@ class NewClassesIn(_In):
 
 
 class ClassesIn(_In):
-    """A change of a class."""
+    """A change of a class; one that is deleted or restored needs nothing to become."""
 
     by: Name
-    action: Literal["rename", "merge"]
+    action: Literal["rename", "merge", "delete", "restore"]
     label: LabelIn
-    to: LabelIn
+    to: LabelIn | None = None
 
 
 class GuidelinesIn(_In):

@@ -74,7 +74,7 @@ def get_flags(service: Service) -> list[models.FlagOut]:
 
 @router.post("/classes")
 def post_classes(body: models.ClassesIn, service: Service) -> CampaignStatus:
-    """Rename a class, or merge it into another."""
+    """Rename a class, merge it into another, delete it, or take that back."""
     return service.change_classes(body.by, body.action, body.label, body.to)
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from bela.book import Flagged, UndoStep, flags, undo_step
 from bela.campaign import StoredCampaign, audited_label
-from bela.errors import BelaError, LabelError, QuestionError
+from bela.errors import BelaError, LabelError, ParameterError, QuestionError
 from bela.labels import label_from_text
 from bela.records import Label, Question
 from bela.views import CampaignStatus, Labels, Monitor, Pictures, RowView, differing
@@ -48,7 +48,7 @@ class LabelService:
         self.stored, self.team, self.lease_seconds = stored, team, lease_seconds
         self.suggest_draws = suggest_draws
         self.lock = threading.RLock()
-        self.view = RowView(stored)
+        self.view = RowView.of(stored)
         self.pictures = Pictures(stored.records, self.view.images)
         self.monitor = Monitor(
             stored, self.view, self.lock, team=team, suggest_draws=suggest_draws, clock=clock, now=now
@@ -160,11 +160,17 @@ class LabelService:
                     self._campaign.add_class(label, by=by)
         return self._changed()
 
-    def change_classes(self, by: str, action: str, label: Label, to: Label) -> CampaignStatus:
-        """Rename a class, or merge it into another."""
+    def change_classes(self, by: str, action: str, label: Label, to: Label | None = None) -> CampaignStatus:
+        """Rename a class, merge it into another, delete it, or take that back."""
         with self.lock:
             label = self._typed(label)
-            if action == "rename":
+            if action == "delete":
+                self._campaign.delete_class(label, by=by)
+            elif action == "restore":
+                self._campaign.restore_class(label)
+            elif to is None:
+                raise ParameterError(f"say what the class {label!r} is to be called, or be merged into")
+            elif action == "rename":
                 self._campaign.rename_class(label, self._typed(to), by=by)
             else:
                 self._campaign.merge_class(label, self._typed(to), by=by)

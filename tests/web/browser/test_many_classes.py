@@ -124,6 +124,54 @@ def test_groups_by_a_separator(visit, begin):
     assert label_of(dan, server, row) == "card/declined"
 
 
+def test_groups_by_a_column(visit, serve, tickets):
+    """Classes of a file with a column of groups stand in these, in whatever order, and a renamed class stays in its."""
+    groups = {name: ["money", "plastic", "other matters"][len(name) % 3] for name in NAMES}
+    server = serve("columns", data=tickets, classes=NAMES, groups=groups)
+    gil = visit(server.url)
+    assert gil.page.locator(".class-group h3").all_text_contents() == list(dict.fromkeys(groups.values()))
+    first = gil.page.locator(".class-group").first.locator(".name").all_text_contents()
+    assert first == [name for name in NAMES if groups[name] == groups[NAMES[0]]]
+    row = gil.row
+    gil.press("1")
+    assert label_of(gil, server, row) == NAMES[0]
+    found = {entry["label"]: entry["group"] for entry in server.get("state")["classes"]}
+    assert found == groups
+
+
+def test_likely_classes_come_first_in_a_grid_and_never_for_single_rows(visit, serve):
+    """Rows of a grid are to be learnt from: its list begins with what is suggested. A single row may be a draw."""
+    names = [str(number) for number in range(10)] + [
+        f"kind {letter}{other}" for letter in "abcd" for other in "efghijkl"
+    ]
+    server = serve("likely", classes=names, answered=70)
+    hal = visit(server.url)
+
+    def answer_blind() -> None:
+        row = hal.row
+        hal.page.keyboard.press("/")
+        assert options(hal) == names  # whatever was learnt and answered so far
+        hal.page.keyboard.type(hal.truth[row])
+        hal.press("Enter")
+
+    for _ in range(8):
+        answer_blind()
+    hal.settle()
+    hal.page.keyboard.press("g")
+    while True:
+        hal.wait("() => document.querySelector('.tiles:not(.over) .tile, .singly:not([hidden])')")
+        if hal.page.locator(".tile").count():
+            break
+        answer_blind()
+    label = "() => document.querySelector('.tile').ariaLabel.split(': ')[1]"
+    hal.wait(f"() => ({label})() !== 'no label yet'")
+    suggested = hal.page.evaluate(label)
+    hal.page.keyboard.press("ArrowRight")
+    hal.page.keyboard.press("/")
+    assert options(hal)[0] == suggested
+    assert sorted(options(hal)) == sorted(names)
+
+
 def test_a_thousand_classes(visit, begin):
     """The list shows some and says how many more there are; any is found."""
     server = begin("thousand", [f"kind {chr(97 + i // 100)} {i:03}" for i in range(1000)])

@@ -74,6 +74,30 @@ def test_classes_are_added_renamed_and_merged(visit, team):
     assert {one["label"] for one in team.get("classes")["classes"]} == {str(digit) for digit in range(10)}
 
 
+def test_a_class_is_deleted_and_comes_back(visit, serve):
+    """The page says how many answers go with it before it does so, and undo brings all of them back."""
+    server = serve("deleting", classes=[str(digit) for digit in range(10)], answered=70)
+    before = {one["label"]: one["n_answers"] for one in server.get("classes")["classes"]}
+    uwe = visit(server.url)
+    uwe.page.click("nav >> text=Classes")
+    uwe.page.get_by_role("button", name="Delete 3", exact=True).click()
+    dialog = uwe.page.get_by_role("dialog")
+    assert f"{before['3']} answers say 3: these rows will be asked again" in dialog.inner_text()
+    uwe.page.keyboard.press("Enter")  # on Cancel
+    dialog.wait_for(state="detached")
+    assert server.get("state")["answers"] == 70
+    uwe.page.get_by_role("button", name="Delete 3", exact=True).click()
+    uwe.page.get_by_role("button", name="Delete", exact=True).last.click()
+    uwe.toast("3 is deleted")
+    state = server.get("state")
+    assert state["answers"] == 70 - before["3"]
+    assert "3" not in {one["label"] for one in state["classes"]}
+    uwe.page.get_by_role("button", name="Undo").click()
+    uwe.toast("3 is a class again")
+    assert server.get("state")["answers"] == 70
+    assert {one["label"]: one["n_answers"] for one in server.get("classes")["classes"]} == before
+
+
 def test_guidelines_are_written_and_shown_as_text_and_nothing_else(visit, team):
     """Markdown is shown; whatever looks like HTML stays text, and no script runs."""
     una = visit(team.url, "Una")

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bela.book import Book, Merged, RowChanged, Unmerged
+from bela.book import Book, ClassChange, RowChanged
 from bela.bounds import AlphaBudget, ErrorBets, likely_shares
-from bela.methods._deciding import merge_codes
+from bela.methods._deciding import codes_now
 from bela.methods.bela._looks import Look, is_wrong
 from bela.methods.bela._population import AllBut, count_rows
 from bela.methods.bela._revision import Revision
@@ -152,10 +152,11 @@ class Replay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
-    """A bound that rests for good on what was known at some moment, as classes were merged or parted then.
+    """A bound that rests for good on what was known at some moment, as classes were merged, parted or deleted then.
 
-    Which classes are merged is decided by people who have seen the draws, so these go on to count as they did before.
-    A merge only makes wrong labels right: what was certain without it is certain with it, and not the reverse.
+    Which classes are is decided by people who have seen the draws, so these go on to count as they did before. A merge
+    only makes wrong labels right: what was certain without it is certain with it, and not the reverse. So does a
+    deletion, but for the rows that carry the deleted class: these count as wrong.
     """
 
     errors_upper: int
@@ -170,7 +171,7 @@ class Bound:
     revision: int
     population: AllBut
     alpha: float
-    merges: frozenset[int]  # in force when it began: it says nothing where one of them was taken back
+    began_with: frozenset[int]  # changes of classes: it says nothing where one of them was taken back
     look: Look | None = None
     closed: Closed | None = None
     settled: int | None = None  # what a look says that no answer will change, unless somebody changes an answer
@@ -225,7 +226,7 @@ class Certificates:
         self._class_replays.pop(index, None)
 
     def _add_bound(self, book: Book, index: int, population: AllBut, alpha: float, look: Look | None = None) -> None:
-        bound = Bound(revision=index, population=population, alpha=alpha, merges=_merges(book), look=look)
+        bound = Bound(revision=index, population=population, alpha=alpha, began_with=_in_force(book), look=look)
         self.bounds.append(bound)
 
     def replay(self, index: int, declined: BoolArray, *, start: int = 0) -> Replay:
@@ -262,7 +263,7 @@ class Certificates:
 
     def errors_upper(self, bound: Bound, book: Book) -> int | None:
         """Return what a bound says by now; None if nothing."""
-        return self._upper(bound, book.declined) if bound.merges <= _merges(book) else None
+        return self._upper(bound, book.declined) if bound.began_with <= _in_force(book) else None
 
     def _upper(self, bound: Bound, declined: BoolArray) -> int | None:
         if bound.closed is not None:
@@ -289,7 +290,8 @@ class Certificates:
     def rows_right(self, book: Book) -> Iterator[tuple[Bound, int]]:
         """Yield each bound that says something, and how many rows are right if the labels of its revision are put out.
 
-        Answers correct the rows that the revision has wrong. A row outside the population is right if it is known.
+        Answers correct the rows that the revision has wrong. A row outside the population is right if it is known, as
+        is one that carries a class which was deleted since the bound was closed.
         """
         answered = np.array([*book.given, *book.answered], dtype=np.intp)
         changed = (
@@ -300,14 +302,18 @@ class Certificates:
             if upper is None:
                 continue
             codes = self.revisions[bound.revision].codes
+            unknown = int((book.known[bound.population.others] == UNKNOWN).sum())
             wrong = book.known[answered] != codes[answered]
             for place in changed:  # a row that was right at some time may not have been among the errors
                 wrong[place] &= all(one != codes[answered[place]] for one in self.said[int(answered[place])])
             if bound.closed is not None:  # what was wrong without the merge was counted as such
                 before = bound.closed.known[answered]
                 wrong = np.where(before == UNKNOWN, wrong, before != bound.closed.codes[answered])
+                gone = (codes == UNKNOWN) & (bound.closed.codes != UNKNOWN)  # right before, if at all, and wrong now
+                wrong &= ~gone[answered]
+                lost = np.flatnonzero(gone & (book.known == UNKNOWN))
+                unknown += int(bound.population.inside(lost).sum())
             corrected = int((bound.population.inside(answered) & wrong).sum())
-            unknown = int((book.known[bound.population.others] == UNKNOWN).sum())
             yield bound, book.n_rows - max(upper - corrected, 0) - unknown
 
     def change_row(self, change: RowChanged) -> None:
@@ -320,8 +326,8 @@ class Certificates:
         if change.was_declined or (new and said):
             self._forget()
 
-    def merge(self, book: Book, change: Merged | Unmerged) -> None:
-        """Take two classes for one, or one for two again: all that was certain rests on the draws as they were."""
+    def close(self, book: Book, change: ClassChange) -> list[int]:
+        """Have all that was certain rest on the draws as they were; return the rows that are open again."""
         for bound in self.bounds:
             upper = self._upper(bound, change.declined)
             if upper is not None and bound.closed is None:
@@ -329,9 +335,13 @@ class Certificates:
                 bound.closed = Closed(errors_upper=upper, codes=codes, known=change.known)
         self.bounds = [bound for bound in self.bounds if bound.closed is not None]
         self.revisions[:] = [_merged(revision, book) for revision in self._unmerged]
-        self.said.update((row.row, [row.code]) for row in change.rows)
+        again = [row.row for row in change.rows if row.code == UNKNOWN]
+        for row in again:
+            del self.said[row]
+        self.said.update((row.row, [row.code]) for row in change.rows if row.code != UNKNOWN)
         self.certified = None
         self._forget()
+        return again
 
     def _forget(self) -> None:
         """Have all bounds made anew when somebody asks: what they rest on is another than before."""
@@ -340,12 +350,12 @@ class Certificates:
             bound.settled = None
 
 
-def _merges(book: Book) -> frozenset[int]:
-    """Return which merges of classes are in force: by the number of each."""
-    return frozenset(step.number for step in book.merges())
+def _in_force(book: Book) -> frozenset[int]:
+    """Return which merges and deletions of classes are in force: by the number of each."""
+    return frozenset(step.number for step in book.class_changes())
 
 
 def _merged(revision: Revision, book: Book) -> Revision:
     """Return a revision with classes as they are by now; some may have been merged since it was begun."""
-    codes = merge_codes(book, revision.codes)
+    codes = codes_now(book, revision.codes)
     return revision if codes is revision.codes else replace(revision, codes=codes)

@@ -35,7 +35,7 @@ def cut_pool(revision: Revision, book: Book) -> Pool:
     if book.class_target is None:
         return Pool(drawable, revision.bin, N_BINS)
     cell = revision.codes.astype(np.int32) * N_BINS + revision.bin
-    return Pool(drawable, np.where(revision.bin < 0, -1, cell), N_BINS * _n_codes(revision))
+    return Pool(drawable, np.where(revision.bin < 0, np.int32(-1), cell), N_BINS * _n_codes(revision))
 
 
 def needs_cut(pool: Pool, book: Book) -> bool:
@@ -135,13 +135,13 @@ class _Outlook:
     ) -> "_Outlook":
         """Look at a release by its bets on each class, or at another revision by what its `bets` say of its bins."""
         n_codes, unknown, target = _n_codes(revision), book.known == UNKNOWN, book.class_target or 0.0
-        carried = np.bincount(np.where(unknown, revision.codes, book.known), minlength=n_codes)[:n_codes]
-        left = np.bincount(revision.codes[unknown], minlength=n_codes)
-        lost = np.bincount(revision.codes[unknown & (book.asked | (revision.bin < 0))], minlength=n_codes)
+        carried = count_rows(np.where(unknown, revision.codes, book.known), None, n_codes)[:n_codes]
+        left = count_rows(revision.codes, unknown, n_codes)
+        lost = count_rows(revision.codes, unknown & (book.asked | (revision.bin < 0)), n_codes)
         allowed = np.array([allowed_errors(n, target) for n in carried.tolist()]) - lost  # what is unanswered is wrong
         error, won, reached = np.zeros(n_codes), np.zeros(n_codes), left <= allowed
         if bets is not None:
-            rows = np.flatnonzero(unknown & (revision.bin >= 0))
+            rows = np.flatnonzero(unknown & (revision.bin >= 0) & (revision.codes >= 0))
             likely = likely_shares(bets, np.array([0.5]))[0][revision.bin[rows]]
             sums = np.bincount(revision.codes[rows], weights=likely, minlength=n_codes)
             error = sums / np.maximum(np.bincount(revision.codes[rows], minlength=n_codes), 1)

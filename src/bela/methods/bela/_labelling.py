@@ -7,7 +7,7 @@ import numpy as np
 from bela.book import Book
 from bela.features import NoFeatures, is_many, learner_features, learner_rows
 from bela.learning import PredictionLearner, SampledLearner, TransductiveLearner
-from bela.methods._deciding import N_BINS, label_by_class, majority, merge_codes
+from bela.methods._deciding import N_BINS, codes_now, label_by_class, majority
 from bela.methods.bela._revision import Learner, Revision
 from bela.protocols import Setup
 from bela.records import UNKNOWN, IntArray, Labelling, Prediction
@@ -50,7 +50,7 @@ def label_rows(book: Book, best: Revision | None, right: float, predictions: Map
     """Label every row by the revision with the best certificate, corrected by the answers."""
     n, unknown = book.n_rows, book.known == UNKNOWN
     if best is None and predictions:
-        codes = merge_codes(book, next(iter(predictions.values())).codes)
+        codes = codes_now(book, next(iter(predictions.values())).codes)
         return label_by_class(book.known, np.where(codes == UNKNOWN, majority(codes), codes))
     if best is None:
         codes = np.where(unknown, majority(book.known), book.known)
@@ -58,12 +58,14 @@ def label_rows(book: Book, best: Revision | None, right: float, predictions: Map
     codes, leaf = empty_array((n,), np.int32), empty_array((n,), np.int32)
     probability = empty_array((n,), best.confidence.dtype)
     blocks = [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
+    common = majority(book.known)
     # A leaf is a label and a band of confidence; known rows go with the least doubtful band.
     sizes, open_ = (np.zeros(N_BINS * len(book.codes.classes), dtype=np.int64) for _ in range(2))
     for rows in blocks:
         known = ~unknown[rows]
-        codes[rows] = np.where(known, book.known[rows], best.codes[rows])
-        probability[rows] = np.where(known, best.confidence.dtype.type(1), best.confidence[rows])
+        gone = best.codes[rows] == UNKNOWN  # their class was deleted: no bound counts them as right, for now
+        codes[rows] = np.where(known, book.known[rows], np.where(gone, common, best.codes[rows]))
+        probability[rows] = np.where(known, 1.0, np.where(gone, 0.0, best.confidence[rows]))
         band = np.where(best.bin[rows] < 0, N_BINS - 1, best.bin[rows])
         leaf[rows] = codes[rows] * N_BINS + band
         sizes += np.bincount(leaf[rows], minlength=len(sizes))

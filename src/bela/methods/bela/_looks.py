@@ -65,6 +65,7 @@ class Epoch:
     spoken: frozenset[int] = frozenset()  # rows that a helper had said something about when it began
     helped: bool = False  # whether somebody helps who was worth something so far
     weighted: bool = False  # whether rows were drawn with weights: no look may count these
+    again: list[int] = field(default_factory=list)  # open again when it began, to be learnt from when all are answered
 
     @classmethod
     def begin(
@@ -129,14 +130,21 @@ class Epoch:
         self.picks += rows
         self.batch_of.update(dict.fromkeys(rows, self.n_batches))
 
-    def training(self, teaches: Mapping[int, int]) -> Answers:
-        """Return what revisions learn from by now: the base, and picks by the first answer to each."""
-        rows = [row for row in self.picks if teaches.get(row, UNKNOWN) != UNKNOWN]
+    def training(self, teaches: Mapping[int, int], *, again: bool = False) -> Answers:
+        """Return what revisions learn from by now: the base, and picks by the first answer to each.
+
+        Rows that were open again when the epoch began are learnt from all at once, or not: `again`.
+        """
+        rows = [row for row in [*(self.again if again else ()), *self.picks] if teaches.get(row, UNKNOWN) != UNKNOWN]
         codes = np.array([teaches[row] for row in rows], dtype=self.base.codes.dtype)
         return Answers(
             rows=np.concatenate([self.base.rows, np.array(rows, dtype=np.intp)]),
             codes=np.concatenate([self.base.codes, codes]),
         )
+
+    def waits_for(self, teaches: Mapping[int, int], *, again: bool) -> bool:
+        """Whether something that the next revision learns from is still to be answered or declined."""
+        return any(row not in teaches for row in [*(self.again if again else ()), *self.picks])
 
     def draw(self, row: int, *, weighted: bool) -> None:
         """Take note of a draw."""

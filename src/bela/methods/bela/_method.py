@@ -8,13 +8,12 @@ from functools import partial
 import numpy as np
 
 from bela.book import (  # isort: skip
-    Asked, Began, Book, Change, ClassRenamed, HelperBegan, HelperEnded, Merged, Revised, RowChanged, TargetSet,
-    Unmerged,
+    Asked, Began, Book, Change, ClassChange, ClassRenamed, HelperBegan, HelperEnded, Revised, RowChanged, TargetSet,
 )  # fmt: skip
 from bela.errors import JournalError
 from bela.learning import Answers
 from bela.methods import METHODS
-from bela.methods._deciding import AssessingMethod, merge_codes
+from bela.methods._deciding import AssessingMethod, codes_now
 from bela.methods.bela._certificates import Certificates, Draw, Replay, Trained
 from bela.methods.bela._favouring import cell_weights, cut_pool, favour, needs_cut, plan_for_classes, row_weight
 from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
@@ -84,7 +83,7 @@ class Bela(AssessingMethod):
                 self._learn(change)
                 self.epoch.pick_others(self._teaches, self.setup)
                 self.certificates.change_row(change)
-            case Merged() | Unmerged():
+            case ClassChange():
                 self._begin_anew(book, change)
             case TargetSet() if self._pool_of is not None and needs_cut(self._pool, book):
                 self._pool = cut_pool(self.certificates.revisions[self._pool_of], book)
@@ -145,7 +144,7 @@ class Bela(AssessingMethod):
                 self._teaches[row] = change.code
                 self._since_draw.add(row)
         elif row in self._since_draw:
-            del self._teaches[row]
+            self._teaches.pop(row, None)  # none if an epoch has begun since
         if change.role is Role.BOUNDS:
             self._since_draw = {row} if row in self._teaches else set()
 
@@ -173,13 +172,13 @@ class Bela(AssessingMethod):
         if len(picks):
             epoch.add_batch([int(row) for row in picks])
 
-    def _begin_anew(self, book: Book, change: Merged | Unmerged | None = None) -> None:
-        """Begin an epoch after a merge, or a change of the helper or its words: who decided that had seen the draws."""
+    def _begin_anew(self, book: Book, change: ClassChange | None = None) -> None:
+        """Begin an epoch as classes or the helper changed, or its words: who decided that had seen the draws."""
         self._pick_first(book)
         waiting = self._waiting(book)
-        if change is not None:
-            self.certificates.merge(book, change)
+        again = [] if change is None else self.certificates.close(book, change)
         epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
+        epoch.again = again
         if self.certificates.revisions:  # the labels that there are, by draws from now on
             n_draws = max(epoch.n_draws(0) - len(waiting), 1)
             self.certificates.look(book, epoch.look(len(self.certificates.revisions) - 1, n_draws, epoch.part(0)))
@@ -280,7 +279,7 @@ class Bela(AssessingMethod):
         if self._wants_release(book):
             return self._release(book)
         learnt = self._n_learnt == epoch.n_batches and self._has_learnt
-        waiting = any(row not in self._teaches for row in epoch.picks) or bool(self.helper_rows(book))
+        waiting = epoch.waits_for(self._teaches, again=self._n_learnt >= 0) or bool(self.helper_rows(book))
         if self.certificates.certified is not None or learnt or waiting:
             return None
         return self._separated(book) if len(epoch.training(self._teaches).rows) else None
@@ -310,7 +309,7 @@ class Bela(AssessingMethod):
 
     def _separated(self, book: Book) -> RevisionJob:
         epoch = self.epoch
-        look, answers = epoch.n_looked, epoch.training(self._teaches)
+        look, answers = epoch.n_looked, epoch.training(self._teaches, again=self._n_learnt >= 0)
         epoch.helped = book.help.name is not None and not is_worthless(book, self.setup, epoch, answers)
         looks = ((epoch.n_draws(look), epoch.part(look)),) if epoch.picks and epoch.part(look) > 0 else ()
         n_next = partial(epoch.n_picks, look + bool(epoch.picks), len(answers.rows))
@@ -343,7 +342,7 @@ class Bela(AssessingMethod):
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
             representative=np.array(drawn), rng=self.setup.rng(TRAINING, number), learner=self.learner,
             helped=helped_answers(book, self.setup, epoch if separated else None), is_due=lambda: self.epoch is epoch,
-            predicted=tuple(merge_codes(book, one.codes) for one in self.setup.predictions.values()),
+            predicted=tuple(codes_now(book, one.codes) for one in self.setup.predictions.values()),
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- planning

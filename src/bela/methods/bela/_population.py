@@ -151,9 +151,13 @@ class Pool:
 
 
 def count_rows(codes: IntArray, among: BoolArray | None = None, n_codes: int = 0) -> IntArray:
-    """Count the rows of each code, among some or all; block by block, as counting takes eight bytes a row."""
+    """Count the rows of each code, among some or all; those that have none in no place.
+
+    Block by block, as counting takes eight bytes a row.
+    """
     counts: IntArray = np.zeros(max(n_codes, int(codes.max()) + 1 if len(codes) else 0), dtype=np.int64)
     for start in range(0, len(codes), _COUNTED):
         rows = slice(start, start + _COUNTED)
-        counts += np.bincount(codes[rows] if among is None else codes[rows][among[rows]], minlength=len(counts))
+        some = codes[rows] if among is None else codes[rows][among[rows]]
+        counts += np.bincount(some[some >= 0], minlength=len(counts))
     return counts

@@ -11,7 +11,7 @@ from bela.book import Book, RowChanged
 from bela.bounds import AdaptiveHoeffding, draw_order
 from bela.errors import ParameterError
 from bela.methods import METHODS
-from bela.methods._deciding import DecidingMethod, majority
+from bela.methods._deciding import DecidingMethod, codes_now, majority
 from bela.methods.paper._splitters import make_splitter
 from bela.protocols import Cut, Setup, Splitter
 from bela.records import UNKNOWN, Assessment, Guarantee, IntArray, Labelling, Matrix, Proposal, Role
@@ -194,7 +194,7 @@ class BelaPaper(DecidingMethod):
         share = float(self._values[: self._n_leaves].sum()) / self.source.n_rows
         return Assessment(
             certificate=self._certificate(book, share, Guarantee.PAPER),
-            label=lambda: self._labelling(book.known),
+            label=lambda: self._labelling(book),
             reached=True if self._has_enough_answers(book) else None,
         )
 
@@ -206,12 +206,13 @@ class BelaPaper(DecidingMethod):
         few = [x for x in self._leaves.values() if sum(x.counts) + len(x.training) < self.min_answers]
         return not any(askable[leaf.rows].any() for leaf in few)
 
-    def _labelling(self, known: IntArray) -> Labelling:
-        live = self._leaves.values()
-        label = np.full(self._n_leaves, UNKNOWN, dtype=np.int32)
+    def _labelling(self, book: Book) -> Labelling:
+        live, known = self._leaves.values(), book.known
+        label: IntArray = np.full(self._n_leaves, UNKNOWN, dtype=np.int32)
         index = np.zeros(self._n_leaves, dtype=np.int32)
         for i, leaf in enumerate(live):
             label[leaf.id], index[leaf.id] = leaf.label(), i
+        label = codes_now(book, label)  # a leaf without draws has the label of another, from before classes changed
         label[label == UNKNOWN] = majority(known)
         codes = np.where(known == UNKNOWN, label[self._leaf_of], known)
         lower = np.array([self._values[leaf.id] / len(leaf.rows) for leaf in live])

@@ -152,7 +152,7 @@ function classTable(classes, parts, load) {
       {
         name: "act",
         sorts: false,
-        show: ({ label }) =>
+        show: ({ label, n_answers: n }) =>
           h(
             "div.row.end",
             h(
@@ -168,6 +168,16 @@ function classTable(classes, parts, load) {
                 onclick: () => merge(label, load),
               },
               "Merge",
+            ),
+            h(
+              "button.small",
+              {
+                type: "button",
+                "aria-label": `Delete ${labelText(label)}`,
+                disabled: classes.length < 2,
+                onclick: () => remove(label, n, load),
+              },
+              "Delete",
             ),
           ),
       },
@@ -209,10 +219,33 @@ async function merge(label, load) {
   if (sure) await change({ action: "merge", label, to: into }, `${from} is part of ${to} now.`, load);
 }
 
-async function change(body, text, load) {
+async function remove(label, answers, load) {
+  const name = labelText(label);
+  const sure = await ask(`Delete ${name}?`, (close) => [
+    h(
+      "p",
+      answers
+        ? `${count(answers)} ${answers === 1 ? "answer says" : "answers say"} ${name}: ${
+            answers === 1 ? "that row" : "these rows"
+          } will be asked again. `
+        : `No answer says ${name}. `,
+      `What is certain stays so, but rows that are labelled ${name} count as wrong until all rows are labelled anew.`,
+    ),
+    h(
+      "div.row.end",
+      h("button", { type: "button", dataset: { first: "" }, onclick: () => close(false) }, "Cancel"),
+      h("button.primary", { type: "button", onclick: () => close(true) }, "Delete"),
+    ),
+  ]);
+  if (!sure) return;
+  const back = () => change({ action: "restore", label }, `${name} is a class again.`, load);
+  await change({ action: "delete", label }, `${name} is deleted.`, load, back);
+}
+
+async function change(body, text, load, undo = null) {
   try {
     await changeClasses(body);
-    toast(text, { kind: "done" });
+    toast(text, { kind: "done", undo });
     await load();
   } catch (error) {
     complain(error);

@@ -2,6 +2,7 @@
 
 import { fill, h, icon, keycap } from "./dom.js";
 import { count, labelKey, labelText } from "./format.js";
+import { state } from "./live.js";
 import { ask } from "./notes.js";
 import { labels } from "./session.js";
 
@@ -48,8 +49,20 @@ function isSpread(part, name) {
   return true;
 }
 
-/** The classes in groups `[name, labels]`, by what stands before a separator; one group without a name where there is none. */
+/**
+ * The classes in groups `[name, labels]`: those that were given with them, or by what stands before a separator; one
+ * group without a name where there are none.
+ */
 export function groups(among) {
+  const named = new Map(state.value.classes.filter(({ group }) => group).map((one) => [labelKey(one.label), one.group]));
+  if (named.size) {
+    const found = new Map();
+    for (const label of among) {
+      const name = named.get(labelKey(label)) ?? "";
+      found.set(name, [...(found.get(name) ?? []), label]);
+    }
+    return [...found];
+  }
   for (const separator of SEPARATORS) {
     const found = new Map();
     for (const label of among) {
