@@ -114,7 +114,7 @@ class Replay:
         # Both bins of a row, and the factor of its class, as one number, 0 for rows that are not left, and its cell.
         drawn_from = self._revisions[other]
         levels, level_of_class = np.unique(factors, return_inverse=True) if len(factors) else (np.ones(1), None)
-        key: IntArray = self._bin.astype(np.int16 if level_of_class is None else np.int32) * n_bins
+        key: IntArray = self._bin.astype(np.int32) * n_bins
         key += np.maximum(drawn_from.bin, 0)
         if level_of_class is not None:
             key *= len(levels)
@@ -124,7 +124,7 @@ class Replay:
         key[list(self._taken)] = 0
         counts = np.bincount(key, minlength=n_bins**2 * len(levels) + 1)[1:]
         cells = np.flatnonzero(counts)
-        cell_of = np.full(len(counts) + 1, -1, dtype=np.int16 if level_of_class is None else np.int32)
+        cell_of = np.full(len(counts) + 1, -1, dtype=np.int32)
         cell_of[cells + 1] = np.arange(len(cells))
         self._cell_of, counts = cell_of[key], counts[cells]
         self._factor_of_cell, cells = levels[cells % len(levels)], cells // len(levels)
