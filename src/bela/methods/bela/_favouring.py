@@ -132,8 +132,10 @@ class _Outlook:
         cls, book: Book, revision: Revision, replays: dict[int, Replay] | None, bets: ErrorBets | None = None
     ) -> "_Outlook":
         """Look at a release by its bets on each class, or at another revision by what its `bets` say of its bins."""
-        n_codes, unknown, target = _n_codes(revision), book.known == UNKNOWN, book.class_target or 0.0
-        carried = np.bincount(np.where(unknown, revision.codes, book.known), minlength=n_codes)[:n_codes]
+        n_codes, target = _n_codes(revision), book.class_target or 0.0
+        unknown = (book.known == UNKNOWN) & (revision.codes != UNKNOWN)
+        known = book.known[book.known != UNKNOWN]
+        carried = np.bincount(np.concatenate([revision.codes[unknown], known]), minlength=n_codes)[:n_codes]
         left = np.bincount(revision.codes[unknown], minlength=n_codes)
         lost = np.bincount(revision.codes[unknown & (book.asked | ~revision.outside)], minlength=n_codes)
         allowed = np.array([allowed_errors(n, target) for n in carried.tolist()]) - lost  # what is unanswered is wrong
