@@ -28,8 +28,7 @@ from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, 
 from bela.storage import digest_arrays
 
 _DRAWS = 12  # a stream of its own, as that of training is: nothing about training may predict a draw
-_FIRST = "first-questions"
-_BATCH = 64  # the most questions at once
+_FIRST, _BATCH = "first-questions", 64  # what is kept of the first, and the most questions at once
 _LIVE = 0.6  # of alpha, for the looks of the first epoch
 _LIVE_WITH_AN_END = 0.2  # the same where there is a target or a budget, as releases will need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
@@ -383,12 +382,13 @@ class Bela(AssessingMethod):
 
     def _assess(self, book: Book) -> Assessment:
         (best, right), began = self.certificates.best(book), self._has_learnt
-        forecast, target = self._current_plan(book).forecast if began else None, book.target or 1.0
+        forecast = self._current_plan(book).forecast if began else None
+        said = None if forecast is None else told(forecast, self._situation(book), book.target or 1.0)
         certificate = self._certificate(book, right / book.n_rows, Guarantee.ANYTIME)
         return Assessment(
-            certificate=certificate, forecast=None if forecast is None else told(forecast, book, target),
+            certificate=certificate, forecast=said, batch=self._batch(book),
             climb=lambda: make_ladder(self._situation(book) if began else None, book, certificate.lower),
-            batch=self._batch(book), label=lambda: label_rows(book, best, right, self.setup.predictions),
+            label=lambda: label_rows(book, best, right, self.setup.predictions),
             take_parts=lambda: take_parts(book, self.certificates, best, self.setup.confidence),
         )  # fmt: skip
 
