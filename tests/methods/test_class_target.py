@@ -43,22 +43,27 @@ def weights_after(rows: tuple[int, ...], wrong: BoolArray) -> FloatArray:
     return np.concatenate([[2.0, 1.0, 0.5 + len(rows)], factors])
 
 
-def fortunes(rows: tuple[int, ...], wrong: BoolArray, part: BoolArray | None, n_kept: int) -> dict[int, float]:
-    """What bets have come to after these draws, by the number of errors that they are against."""
+def fortunes(
+    rows: tuple[int, ...], wrong: BoolArray, part: BoolArray | None, n_kept: int, index: int
+) -> dict[int, float]:
+    """What bets on a revision have come to after draws for the first, by the number of errors that they are against."""
+    one, other = revision(), replace(revision(), codes=CODES[::-1].copy(), bin=BINS[::-1].copy())
     log = [Draw(row, 0, weights_after(rows[:k], wrong)[:n_kept]) for k, row in enumerate(rows)]
-    said = {row: [int(CODES[row]) + bool(wrong[row])] for row in rows}
-    replay = Replay(0, [revision()], log, 0.05, aim=None, part=part)
+    said = {row: [int((one, other)[index].codes[row]) + bool(wrong[row])] for row in rows}
+    replay = Replay(index, [one, other], log, 0.05, aim=None, part=part)
     replay.advance(said, np.zeros(N, dtype=bool))
     return dict(zip(replay.bets._grid.tolist(), np.exp(replay.bets._log_m).tolist(), strict=True))
 
 
-def largest_growth(rows: tuple[int, ...], wrong: BoolArray, part: BoolArray | None, n_kept: int = 6) -> float:
+def largest_growth(
+    rows: tuple[int, ...], wrong: BoolArray, part: BoolArray | None, n_kept: int = 6, index: int = 0
+) -> float:
     """The largest expected factor of one more draw, exactly, of the bets against no more errors than there are."""
-    before, after = fortunes(rows, wrong, part, n_kept), dict[int, float]()
+    before, after = fortunes(rows, wrong, part, n_kept, index), dict[int, float]()
     weights = weights_after(rows, wrong)
     chances = {row: weights[BINS[row]] * weights[3 + CODES[row]] for row in range(N) if row not in rows}
     for row, chance in chances.items():
-        for n, fortune in fortunes((*rows, row), wrong, part, n_kept).items():
+        for n, fortune in fortunes((*rows, row), wrong, part, n_kept, index).items():
             after[n] = after.get(n, 0.0) + chance / sum(chances.values()) * fortune
     n_wrong = int(wrong.sum() if part is None else wrong[part].sum())
     return max((after[n] / before[n] for n in after if n <= n_wrong), default=0.0)
@@ -68,10 +73,13 @@ HISTORIES = [(), (3,), (0, 4), (7, 3, 5), (8, 2, 0, 6)]
 PLACES = [np.array([bool(number >> row & 1) for row in range(N)]) for number in (73, 24, 272, 511, 146, 9)]
 
 
-@pytest.mark.parametrize("part", [None, CODES == 0, CODES == 1], ids=["all", "a class", "another"])
-def test_no_bet_is_expected_to_grow_whatever_is_favoured(part):
+@pytest.mark.parametrize(
+    ("part", "index"), [(None, 0), (CODES == 0, 0), (CODES == 1, 0), (None, 1), (CODES[::-1] == 1, 1)],
+    ids=["all", "a class", "another", "another revision", "a class of it"],
+)  # fmt: skip
+def test_no_bet_is_expected_to_grow_whatever_is_favoured(part, index):
     """Exact, over the next draw: of all rows and of each class, with factors that change with what was drawn."""
-    grown = [largest_growth(rows, wrong, part) for rows in HISTORIES for wrong in PLACES]
+    grown = [largest_growth(rows, wrong, part, index=index) for rows in HISTORIES for wrong in PLACES]
     assert 0.9 < max(grown) <= 1.0 + 1e-9
 
 

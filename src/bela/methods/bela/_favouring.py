@@ -134,7 +134,8 @@ class _Outlook:
         cls, book: Book, revision: Revision, replays: dict[int, Replay] | None, bets: ErrorBets | None = None
     ) -> "_Outlook":
         """Look at a release by its bets on each class, or at another revision by what its `bets` say of its bins."""
-        n_codes, unknown, target = _n_codes(revision), book.known == UNKNOWN, book.class_target or 0.0
+        n_codes, target = _n_codes(revision), book.class_target or 0.0
+        unknown = (book.known == UNKNOWN) & (revision.codes != UNKNOWN)
         carried = count_rows(np.where(unknown, revision.codes, book.known), None, n_codes)[:n_codes]
         left = count_rows(revision.codes, unknown, n_codes)
         lost = count_rows(revision.codes, unknown & (book.asked | (revision.bin < 0)), n_codes)

@@ -20,7 +20,7 @@ from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_he
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
 from bela.methods.bela._looks import TRAINING, Epoch, likely_error
 from bela.methods.bela._parts import take_parts
-from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
+from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan, told
 from bela.methods.bela._population import Pool
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
@@ -382,11 +382,13 @@ class Bela(AssessingMethod):
 
     def _assess(self, book: Book) -> Assessment:
         (best, right), began = self.certificates.best(book), self._has_learnt
+        forecast = self._current_plan(book).forecast if began else None
+        said = None if forecast is None else told(forecast, self._situation(book), book.target or 1.0)
         certificate = self._certificate(book, right / book.n_rows, Guarantee.ANYTIME)
         return Assessment(
-            certificate=certificate, forecast=self._current_plan(book).forecast if began else None,
+            certificate=certificate, forecast=said, batch=self._batch(book),
             climb=lambda: make_ladder(self._situation(book) if began else None, book, certificate.lower),
-            batch=self._batch(book), label=lambda: label_rows(book, best, right, self.setup.predictions),
+            label=lambda: label_rows(book, best, right, self.setup.predictions),
             take_parts=lambda: take_parts(book, self.certificates, best, self.setup.confidence),
         )  # fmt: skip
 

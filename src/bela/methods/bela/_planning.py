@@ -22,6 +22,9 @@ _DELAY = 5  # answers that a later release costs beyond what is foreseen
 _EARLY = 12  # draws
 _HOPELESS = 0.8  # of the rows that would have to be asked if nothing were learnt
 _NARROWEST, _WIDEST = 1.65, 1.72  # of a forecast, as the factor from its middle to its ends: wide, as luck is large
+_SOONER = 0.8  # of what is foreseen, as measured: steps ahead are coarse, and luck ends it early
+_LUCK = 0.38  # the standard deviation of the logarithm of what it takes, where the errors are known
+_TENTH = 1.28  # standard deviations, above which lies a tenth of a normal distribution
 _MANY = 0.8  # times the errors that may stay: with fewer, none needs to be found
 _IN_REACH = 1.0  # times the errors that may stay: with more, there is nothing to be certified yet
 _PATIENCE = 0.8  # once draws are made, training on must promise to cost less than this share of going on
@@ -87,12 +90,32 @@ def make_ladder(situation: Situation | None, book: Book, lower: float) -> tuple[
 
 
 def _rung(situation: Situation, share: float) -> Rung:
-    book = situation.book
     _, forecast = _expect(situation, _Ahead(situation), share)
-    by_asking = max(book.n_rows - allowed_errors(book.n_rows, share) - book.n_asked, 0)
-    if forecast.answers >= _HOPELESS * by_asking:
+    if _is_hopeless(forecast, situation.book, share):
         return Rung(share=share, prospect=Prospect.OUT_OF_REACH)
-    return Rung(share=share, prospect=Prospect.EXPECTED, forecast=forecast)
+    return Rung(share=share, prospect=Prospect.EXPECTED, forecast=told(forecast, situation, share))
+
+
+def _is_hopeless(forecast: Forecast, book: Book, share: float) -> bool:
+    by_asking = max(book.n_rows - allowed_errors(book.n_rows, share) - book.n_asked, 0)
+    return forecast.answers >= _HOPELESS * by_asking
+
+
+def told(forecast: Forecast, situation: Situation, share: float) -> Forecast:
+    """Return what people are told of a forecast: it is made for decisions, and most that it foresees comes sooner.
+
+    The fewer errors the draws have found, the less is known of how many there are, and so of what they will take.
+    Nothing comes sooner where nearly all rows must be asked.
+    """
+    book = situation.book
+    if _is_hopeless(forecast, book, share):
+        return forecast
+    answers = _SOONER * forecast.answers
+    wide = math.exp(_TENTH * math.hypot(_LUCK, (situation.bets.found + 1) ** -0.5))
+    return Forecast(
+        answers=round(answers), low=round(answers / wide),
+        high=min(math.ceil(answers * wide), book.n_rows - book.n_asked),
+    )  # fmt: skip
 
 
 def _expect(situation: Situation, ahead: "_Ahead", target: float) -> tuple[bool, Forecast]:
