@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
 
 import numpy as np
 
@@ -11,11 +10,10 @@ from bela.features import is_many
 from bela.learning import Answers
 from bela.methods.bela._looks import Epoch
 from bela.protocols import Setup
-from bela.records import IntArray
 
 _STREAM = 13  # of its own: which rows are put to the helper may predict no draw
 _EACH = 10  # rows for the helper for each that training picks
-_MOST = 100_000  # rows for the helper, of very many
+_MOST = 30_000  # rows for the helper, of very many
 _JUDGED = 20  # rows that both have answered, before the helper is judged
 
 
@@ -31,16 +29,11 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
     learnt = epoch.training({row: code for row, code in teaches.items() if epoch.batch_of.get(row, 0) <= n_learnt})
     if is_worthless(book, learnt):
         return []
-    order = _order(setup.key, book.n_rows)
+    rng = setup.rng(_STREAM, 0)
+    many = is_many(book.n_rows)
+    order = rng.choice(book.n_rows, _MOST, replace=False) if many else rng.permutation(book.n_rows)
     chosen = order[epoch.drawable.inside(order)][: _EACH * (n_base + len(epoch.picks))]
     return [row for row in dict.fromkeys([*epoch.picks, *chosen.tolist()]) if row not in book.help.said]
-
-
-@lru_cache(maxsize=1)
-def _order(key: int, n_rows: int) -> IntArray:
-    """Return rows in the order in which they are put to the helper: all, or as many as a helper will ever see."""
-    rng = np.random.default_rng([key, _STREAM, 0])
-    return rng.permutation(n_rows) if not is_many(n_rows) else rng.choice(n_rows, _MOST, replace=False)
 
 
 def is_worthless(book: Book, learnt: Answers) -> bool:
