@@ -31,7 +31,7 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
         return []
     rng = setup.rng(_STREAM, 0)
     many = is_many(book.n_rows)
-    order = rng.choice(book.n_rows, _MOST, replace=False) if many else rng.permutation(book.n_rows)
+    order = rng.choice(book.n_rows, min(_MOST, book.n_rows), replace=False) if many else rng.permutation(book.n_rows)
     chosen = order[epoch.drawable.inside(order)][: _EACH * (n_base + len(epoch.picks))]
     return [row for row in dict.fromkeys([*epoch.picks, *chosen.tolist()]) if row not in book.help.said]
 
