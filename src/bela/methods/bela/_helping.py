@@ -6,12 +6,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from bela.book import Book
+from bela.features import is_many
 from bela.learning import Answers
 from bela.methods.bela._looks import Epoch
 from bela.protocols import Setup
 
 _STREAM = 13  # of its own: which rows are put to the helper may predict no draw
 _EACH = 10  # rows for the helper for each that training picks
+_MOST = 30_000  # rows for the helper, of very many
 _JUDGED = 20  # rows that both have answered, before the helper is judged
 
 
@@ -31,7 +33,8 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
 
 def _wanted(setup: Setup, epoch: Epoch) -> list[int]:
     """Return all rows that an epoch has had a helper asked about so far."""
-    order = setup.rng(_STREAM, 0).permutation(epoch.drawable.n_rows)
+    rng, n = setup.rng(_STREAM, 0), epoch.drawable.n_rows
+    order = rng.choice(n, min(_MOST, n), replace=False) if is_many(n) else rng.permutation(n)
     chosen = order[epoch.drawable.inside(order)][: _EACH * (len(epoch.base.rows) + len(epoch.picks))]
     return list(dict.fromkeys([*epoch.picks, *chosen.tolist()]))
 
