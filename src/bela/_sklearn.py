@@ -1,5 +1,6 @@
 """BELA as a scikit-learn estimator."""
 
+import reprlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -94,9 +95,11 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         """Label every row of X and return the labels."""
         return self.fit(X, y).transduction_
 
-    def __repr__(self, N_CHAR_MAX: int = 160) -> str:
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Say what it was made with, in a line: an oracle may be an array of all labels."""
-        return " ".join(super().__repr__(N_CHAR_MAX).split())
+        usual = type(self)().get_params()
+        said = {name: value for name, value in self.get_params().items() if repr(value) != repr(usual[name])}
+        return f"BelaLabeler({', '.join(f'{name}={_in_short(value)}' for name, value in said.items())})"
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
         """Show the certificate below what scikit-learn shows of its estimators."""
@@ -109,6 +112,10 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _in_short(value: object) -> str:
+    return " ".join(reprlib.repr(value).split())
 
 
 def _is_numeric(X: object) -> bool:

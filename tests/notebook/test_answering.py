@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from PIL import Image
 import bela
 from bela.errors import JournalError, ParameterError
 from bela.notebook import NotebookAnswering
+from bela.notebook._widget import widget_class
 from bela.storage import MemoryJournal
 
 TEXTS = [f"text {i}" for i in range(60)]
@@ -142,6 +144,7 @@ def test_the_widget_by_messages_of_a_comm() -> None:
 
 def test_the_widget_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra there is a sentence that says how to get it."""
-    monkeypatch.setitem(__import__("sys").modules, "bela.notebook._widget", None)
+    widget_class.cache_clear()
+    monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(ParameterError, match=r"pip install 'bela\[notebook\]'"):
         bela.Campaign(TEXTS).widget()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from bela.errors import ParameterError
 from bela.notebook._answering import NotebookAnswering
+from bela.notebook._widget import widget_class
 
 if TYPE_CHECKING:
     from bela.campaign import Campaign
@@ -19,7 +20,7 @@ def make_widget(campaign: "Campaign", *, by: str | None = None, hide: Collection
     not shown, nor are those that the folder of the campaign hides.
     """
     try:
-        from bela.notebook._widget import CampaignWidget
+        widget = widget_class()
     except ImportError as error:
         raise ParameterError(f"the widget needs another package: pip install 'bela[notebook]' ({error})") from None
-    return CampaignWidget(NotebookAnswering(campaign, by=by, hide=hide))
+    return widget(NotebookAnswering(campaign, by=by, hide=hide))

@@ -59,6 +59,7 @@ export class Keys {
     const given = recall(`classkeys.${scope}`, []);
     this.#classes = new Map(given.filter(([, key]) => !held.some((taken) => same(taken, key))));
     this.changed = () => {};
+    this.version = 0; // grows when a key changes
   }
 
   /** Give each class a key of its own: its name if that is a single free key, else 1 to 9, then letters. */
@@ -143,6 +144,7 @@ export class Keys {
   }
 
   #save() {
+    this.version += 1;
     keep("keys", { ...recall("keys", {}), ...this.#actions });
     keep(`classkeys.${this.scope}`, [...this.#classes]);
     this.changed();

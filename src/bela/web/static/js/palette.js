@@ -15,6 +15,7 @@ function stay(event) {
 export class Palette {
   #buttons = new Map();
   #drawn = "";
+  #marked = null; // the button that is
 
   /**
    * `choose` is called with a label and the event that chose it. `likely` returns the classes that come first where one
@@ -29,10 +30,11 @@ export class Palette {
   /** Draw the buttons, if the classes or their keys have changed. */
   draw() {
     const classes = labels();
+    const names = classes.map(labelKey).join("\n"); // not each with its key: there may be a thousand, and a row a second
+    if (`${session.keys.version} ${names}` === this.#drawn) return;
     session.keys.learn(classes);
-    const now = JSON.stringify(classes.map((label) => [label, session.keys.ofClass(label)]));
-    if (now === this.#drawn) return;
-    this.#drawn = now;
+    this.#drawn = `${session.keys.version} ${names}`;
+    this.#marked = null;
     this.#buttons = new Map(classes.map((label) => [labelKey(label), this.#button(label)]));
     this.node.dataset.size = classes.length > MANY ? "small" : classes.length > 6 ? "medium" : "large";
     fill(this.node, this.#others(classes), this.#grouped(classes));
@@ -106,10 +108,11 @@ export class Palette {
 
   /** Mark the class that is suggested or chosen. */
   mark(label) {
-    for (const [key, button] of this.#buttons) {
-      const marked = label !== null && label !== undefined && key === labelKey(label);
-      button.classList.toggle("marked", marked);
-    }
+    const button = label === null || label === undefined ? null : this.#buttons.get(labelKey(label));
+    if (button === this.#marked) return;
+    this.#marked?.classList.remove("marked");
+    button?.classList.add("marked");
+    this.#marked = button ?? null;
   }
 
   /** Where not all classes have a key, a letter that means nothing else begins the name of one. */

@@ -20,6 +20,7 @@ export const waiting = new Watched(0); // answers that the server does not have 
 export const WRONG = Symbol("wrong"); // in place of a label: the one under audit is wrong, whatever is right
 export const session = { by: "me", grid: false, scope: "", last: null, undoing: false };
 
+let ordered = { of: null, labels: [] }; // the classes that were last told, as they are shown
 let steps = []; // the questions that each step has answered, so that a grid is undone as a whole; [null] for all else
 let closeOffer = () => {};
 let since = 0;
@@ -58,9 +59,12 @@ export function gridSize() {
 
 /** The labels of the classes, in the order of the campaign; numbers in their own order. */
 export function labels() {
-  const found = state.value.classes.map(({ label }) => label);
+  const { classes } = state.value;
+  if (classes === ordered.of) return [...ordered.labels]; // a thousand are looked through with every row
+  const found = classes.map(({ label }) => label);
   const numbers = found.every((label) => String(label).trim() !== "" && Number.isFinite(Number(label)));
-  return numbers ? found.sort((a, b) => Number(a) - Number(b)) : found;
+  ordered = { of: classes, labels: numbers ? found.sort((a, b) => Number(a) - Number(b)) : found };
+  return [...ordered.labels];
 }
 
 /** Fetch what was taken for what so far, before somebody looks for a class: they are not kept waiting. */
