@@ -9,6 +9,7 @@ from bela.book import Book
 from bela.learning import Answers
 from bela.methods.bela._looks import Epoch
 from bela.protocols import Setup
+from bela.records import BoolArray, IntArray, Label
 
 _STREAM = 13  # of its own: which rows are put to the helper may predict no draw
 _EACH = 10  # rows for the helper for each that training picks
@@ -21,15 +22,38 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
     These are the rows that training has picked, so that people and helper meet on them, and others by chance. Whether
     any of them was drawn makes no difference. One that is worthless by the batches that were learnt is asked no more.
     """
-    if book.help.name is None:
-        return []
-    n_base = len(epoch.base.rows)
-    learnt = epoch.training({row: code for row, code in teaches.items() if epoch.batch_of.get(row, 0) <= n_learnt})
-    if is_worthless(book, learnt):
+    if book.help.name is None or is_worthless(book, learnt_answers(epoch, teaches, n_learnt)):
         return []
     order = setup.rng(_STREAM, 0).permutation(book.n_rows)
-    chosen = order[epoch.drawable[order]][: _EACH * (n_base + len(epoch.picks))]
+    chosen = order[epoch.drawable[order]][: _EACH * (len(epoch.base.rows) + len(epoch.picks))]
     return [row for row in dict.fromkeys([*epoch.picks, *chosen.tolist()]) if row not in book.help.said]
+
+
+def learnt_answers(epoch: Epoch, teaches: Mapping[int, int], n_learnt: int) -> Answers:
+    """Return what the last revision has learnt from, whatever else was answered since."""
+    return epoch.training({row: code for row, code in teaches.items() if epoch.batch_of.get(row, 0) <= n_learnt})
+
+
+def examples_for_helper(book: Book, epoch: Epoch, teaches: Mapping[int, int], n_learnt: int) -> dict[int, Label]:
+    """Return rows that a helper may be shown with their labels: what the last revision has learnt from.
+
+    Not what was answered since: who is asked what first depends on draws, and so would what the helper says.
+    """
+    learnt = learnt_answers(epoch, teaches, n_learnt)
+    classes = book.codes.classes
+    return {row: classes[code] for row, code in zip(learnt.rows.tolist(), learnt.codes.tolist(), strict=True)}
+
+
+def declined_rows(book: Book, setup: Setup, taken: BoolArray) -> IntArray:
+    """Return the rows that the helper could not tell, in an order that nothing but chance has decided.
+
+    People are asked about them next, a quarter of what they are asked to teach at most: on others both must meet.
+    """
+    rows = np.array(sorted(row for row, label in book.help.said.items() if label is None), dtype=np.intp)
+    place = np.empty(book.n_rows, dtype=np.intp)
+    place[setup.rng(_STREAM, 0).permutation(book.n_rows)] = np.arange(book.n_rows)
+    rows = rows[~taken[rows]]
+    return rows[np.argsort(place[rows])]
 
 
 def is_worthless(book: Book, learnt: Answers) -> bool:

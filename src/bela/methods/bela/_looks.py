@@ -31,6 +31,7 @@ _USUAL_SLOPE = 0.35
 _FEW = 0.1
 _FALL = 1.2  # how fast the parts of alpha fall: like (k + 2) ** -1.2
 _PRIOR = 4.0  # draws that a fit's own view of its errors is worth
+_AHEAD, _LEAST_AHEAD = 1.5, 20  # of the draws that the next look needs, and some more, while its labels are made
 _ENOUGH = 8  # answers a class, before which training pays beyond the next look
 
 
@@ -50,6 +51,7 @@ class Epoch:
     n_looks: int
     ended: bool
     sparing: bool = False  # whether there are predictions: what is asked is to be put right, rather than to teach
+    early: bool = False  # whether the first look is at labels that others have predicted, before anything is learnt
     picks: list[int] = field(default_factory=list)  # rows chosen for training since, in order, drawn ones too
     batch_of: dict[int, int] = field(default_factory=dict)  # which batch of picks a row came with, from 1 on
     n_batches: int = 0
@@ -71,15 +73,16 @@ class Epoch:
         drawable[list(asking)] = True
         most = book.n_rows if book.budget is None else min(book.budget, book.n_rows)
         n_looks = 1 + max(0, math.floor(math.log(max(most / first, 1.0)) / math.log(GROWTH) + 1e-9))
+        early = sparing and not book.given and not book.n_revisions
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
-            first=first, n_looks=n_looks, ended=not (book.target is None and book.budget is None),
+            first=first, n_looks=n_looks + early, early=early, ended=not (book.target is None and book.budget is None),
             helped=book.help.name is not None, sparing=sparing,
         )  # fmt: skip
 
     def size(self, look: int) -> int:
         """How many answers of the epoch there are at a look."""
-        return round(self.first * GROWTH**look)
+        return round(self.first * GROWTH ** max(look - self.early, 0))
 
     def part(self, look: int) -> float:
         """Return the part of alpha that a look may fail with; all parts add up to alpha at most."""
@@ -92,10 +95,16 @@ class Epoch:
         """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers."""
         return max(self.size(look) - len(self.picks), 0)
 
+    def draws_ahead(self, n_learnt: int) -> int:
+        """How many draws may be made while a revision is waited for: a fast answerer shall not draw all rows."""
+        if n_learnt == self.n_batches:
+            return len(self.drawable)
+        return max(round(_AHEAD * self.n_draws(self.n_looked)) + _LEAST_AHEAD - len(self.drawn), 0)
+
     @property
     def first_draws(self) -> int:
         """How many draws a look is at that comes before any training: at labels that others have predicted."""
-        return math.ceil(USUAL * self.first)
+        return self.first - round((1.0 - (WITH_AN_END if self.ended else USUAL)) * self.first)
 
     def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None, n_classes: int = 0) -> int:
         """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""

@@ -1,7 +1,7 @@
 """The certified method: labels by a learner that sees all rows, certified by random draws that it has not seen."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,14 +15,17 @@ from bela.learning import Answers
 from bela.methods import METHODS
 from bela.methods._deciding import N_BINS, AssessingMethod, merge_codes
 from bela.methods.bela._certificates import Certificates, Draw, Pool, Replay, Trained
-from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
+
+from bela.methods.bela._helping import (  # isort: skip
+    declined_rows, examples_for_helper, helped_answers, is_worthless, rows_for_helper,
+)  # fmt: skip
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
 from bela.methods.bela._looks import Epoch, likely_error
 from bela.methods.bela._parts import take_parts
 from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
-from bela.records import UNKNOWN, Assessment, BoolArray, Guarantee, Proposal, Role
+from bela.records import UNKNOWN, Assessment, BoolArray, Guarantee, Label, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS, _TRAINING = 12, 11  # streams of their own: nothing about training may predict a draw
@@ -34,7 +37,6 @@ _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
 _RELEASE = 0.75  # of what is left, for a release that is to reach the target
 _LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
 _RECENT = 4  # revisions that tell how fast the error falls
-_AHEAD, _LEAST_AHEAD = 1.5, 20  # of the draws that the next look needs, and some more, while its labels are made
 _HALFWAY = 0.2  # of that, for a look at half of its draws
 
 
@@ -152,8 +154,7 @@ class Bela(AssessingMethod):
         *arrays, rows, picks, uniform = kept
         if len(rows):
             self._pick_first(book)
-        revision = Revision.from_arrays(arrays, rows)
-        index = self.certificates.add(book, revision)
+        index = self.certificates.add(book, revision := Revision.from_arrays(arrays, rows))
         self._representative.update((int(row), 1.0) for row in picks[uniform])
         epoch = self.epoch
         if not event.separated:
@@ -200,15 +201,8 @@ class Bela(AssessingMethod):
             return draws or self._training(book, n) or self._draw(book, n, [])
         rest = n - len(draws)
         training = self._training(book, rest, draws) if rest else []
-        rest = min(rest - len(training), self._draws_ahead() - len(draws))
+        rest = min(rest - len(training), self.epoch.draws_ahead(self._n_learnt) - len(draws))
         return [*draws, *training, *(self._draw(book, rest, [*draws, *training]) if rest > 0 else [])]
-
-    def _draws_ahead(self) -> int:
-        """Return how many draws may be made while a revision is waited for: a fast answerer shall not draw all rows."""
-        epoch = self.epoch
-        if self._n_learnt == epoch.n_batches:
-            return len(epoch.drawable)
-        return max(round(_AHEAD * epoch.n_draws(epoch.n_looked)) + _LEAST_AHEAD - len(epoch.drawn), 0)
 
     def _draws_due(self, book: Book) -> int:
         """Return how many draws come before the next training question."""
@@ -295,6 +289,10 @@ class Bela(AssessingMethod):
         self._pick_first(book)
         return rows_for_helper(book, self.setup, self.epoch, self._teaches, self._n_learnt)
 
+    def helper_examples(self, book: Book) -> Mapping[int, Label]:
+        """Return what the helper may be shown: what the last revision has learnt from."""
+        return examples_for_helper(book, self.epoch, self._teaches, self._n_learnt)
+
     @property
     def _has_learnt(self) -> bool:
         """Whether there is a revision that has learnt from answers."""
@@ -345,6 +343,7 @@ class Bela(AssessingMethod):
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
             representative=np.array(drawn), rng=self.setup.rng(_TRAINING, number), learner=self.learner,
             helped=helped_answers(book), is_due=lambda: self.epoch is epoch,
+            declined=declined_rows(book, self.setup, taken),
             predicted=tuple(merge_codes(book, one.codes) for one in self.setup.predictions.values()),
         )  # fmt: skip
 
@@ -370,7 +369,8 @@ class Bela(AssessingMethod):
         last = len(certificates.revisions) - 1 if index is None else index
         replay = self._replay(last, book)
         alpha = _RELEASE * certificates.alpha.left if index is None else certificates.alpha_of(index)
-        recent = certificates.revisions[-_RECENT:]
+        learnt = [revision for revision in certificates.revisions if revision.n_training]  # the others lie on no curve
+        recent = (learnt or certificates.revisions)[-_RECENT:]
         return Situation(
             book=book, certified=certificates.revisions[last], alpha=alpha,
             sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
