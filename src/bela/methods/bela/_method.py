@@ -369,8 +369,7 @@ class Bela(AssessingMethod):
         last = len(certificates.revisions) - 1 if index is None else index
         replay = self._replay(last, book)
         alpha = _RELEASE * certificates.alpha.left if index is None else certificates.alpha_of(index)
-        learnt = [revision for revision in certificates.revisions if revision.n_training]  # the others lie on no curve
-        recent = (learnt or certificates.revisions)[-_RECENT:]
+        recent = certificates.revisions[-_RECENT:]
         return Situation(
             book=book, certified=certificates.revisions[last], alpha=alpha,
             sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
