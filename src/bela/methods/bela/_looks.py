@@ -111,7 +111,8 @@ class Epoch:
         size, alpha = self.size(look), max(self.part(look), 1e-6)
         if self.ended or self.helped or error is None:
             share = HELPED if self.helped else WITH_AN_END if self.ended else USUAL
-            if not self.helped and self.ended and self.sparing and size > SPARED:
+            many = error is not None and error >= _FEW  # with few errors, most that is asked is not put right either
+            if not self.helped and self.ended and self.sparing and many and size > SPARED:
                 share = (WITH_AN_END * SPARED + SPARING * (size - SPARED)) / size
         else:
             share = best_share(error, n_learnt, len(self.base.rows) + size, alpha, n_classes)
