@@ -17,6 +17,7 @@ from bela import Campaign
 from bela.book import Helped, HelperBegan, HelperEnded, read_event
 from bela.errors import OracleError, ParameterError
 from bela.learning import Answers, TransductiveLearner
+from bela.learning._helped import helper_scores
 from bela.records import UNKNOWN, Answer, IntArray, Role
 from bela.storage import MemoryArrays, MemoryJournal
 
@@ -116,6 +117,25 @@ def test_its_word_counts_where_rows_say_nothing() -> None:
     for labels, low, high in ((Helper(y, right=0.9).labels, 0.8, 1.0), (rng.integers(0, 3, 400), 0.2, 0.5)):
         fit = learner.fit(rows, y[rows], helped=Answers(rows=np.arange(400), codes=labels))
         assert low < (fit.classes[fit.proba.argmax(axis=1)] == y)[others].mean() < high
+
+
+def test_its_word_says_something_of_every_row(clusters: Any) -> None:
+    """Where it has said nothing, its words around a row stand in: nothing else may be there to count."""
+    X, y = clusters
+    learner = TransductiveLearner(np.asarray(X, np.float32))
+    learner.prepare()
+    rng = np.random.default_rng(4)
+    taught, rows = rng.choice(600, 150, replace=False), rng.choice(600, 30, replace=False)
+    helped, answers = Answers(rows=taught, codes=Helper(y).labels[taught]), Answers(rows=rows, codes=y[rows])
+    views = {"clusters": learner._views["clusters"]}
+    found = helper_scores(helped, answers, views, learner.graph, n_classes=4, seed=0)
+    scores = {name: (everywhere, left_out) for name, everywhere, left_out in found}
+    word, left_out = scores["helper's word"]
+    others = np.setdiff1d(np.arange(600), taught)
+    assert np.mean(word.argmax(axis=1)[others] == y[others]) > 0.8
+    assert (word[others] == scores["helper's graph"][0][others]).all()
+    silent = ~np.isin(rows, taught)
+    assert (left_out[silent] == word[rows[silent]]).all()
 
 
 @pytest.mark.parametrize("method", ["random", "bela-paper"])
