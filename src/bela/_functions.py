@@ -62,10 +62,9 @@ def code_files(spec: str) -> list[Path]:
 def code_digest(spec: str) -> str:
     """Return a digest of the module that a function is in, so that what it computes is renewed when that changes."""
     function = load_function(spec)
-    module = sys.modules.get(getattr(function, "__module__", "") or spec.partition(":")[0])
-    file = getattr(module, "__file__", None)
+    files = code_files(getattr(function, "__module__", "") or spec)
     try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+        return hashlib.sha256(files[-1].read_bytes()).hexdigest() if files else ""
     except OSError:
         return ""
 

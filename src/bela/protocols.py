@@ -15,7 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bela.errors import ParameterError
-from bela.records import Answer, AnyArray, Assessment, Entry, FloatArray, IntArray, Json, Matrix, Prediction, Proposal
+
+from bela.records import (  # isort: skip
+    Answer, AnyArray, Assessment, Entry, FloatArray, IntArray, Json, Label, Matrix, Prediction, Proposal,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from bela.book import Book, Change, Revised
@@ -205,6 +208,14 @@ class Oracle(Protocol):
         """Let go of whatever it holds."""
 
 
+@runtime_checkable
+class Taught(Protocol):
+    """An oracle that can be shown rows with their labels, as long as it helps and is not believed."""
+
+    def show_examples(self, labels: Mapping[int, Label]) -> None:
+        """Go by some of these from now on."""
+
+
 class Embedder(Protocol):
     """A model that is loaded: texts, or images, to a vector for each."""
 
@@ -326,3 +337,6 @@ class Method(Protocol):
 
     def helper_rows(self, book: "Book") -> Sequence[int] | None:
         """Return the rows that a helper shall say something about now; None for methods that learn from none."""
+
+    def helper_examples(self, book: "Book") -> Mapping[int, Label]:
+        """Return rows with their labels that a helper may be shown now; they must not depend on draws that count."""

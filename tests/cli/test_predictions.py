@@ -60,3 +60,56 @@ def test_certify_mends(call, predicted):
     assert found["verdict"] == "certified"
     assert found["n_mistakes"] > 10
     assert found["certificate"]["lower"] >= 0.95
+
+
+@pytest.fixture
+def apart(predicted):
+    """The same predictions in a file of their own, in the order of the rows."""
+    rows = [line.split(",") for line in predicted.read_text(encoding="utf-8").splitlines()]
+    predicted.write_text("\n".join(",".join(row[:3]) for row in rows), encoding="utf-8")
+    path = predicted.with_name("gpt.csv")
+    path.write_text("\n".join(",".join([row[0], *row[3:]]) for row in rows), encoding="utf-8")
+    return path
+
+
+def test_predictions_in_a_file_of_their_own(call, predicted, apart):
+    """They are kept with the campaign, which goes on without the file; new rows bring their own."""
+    options = ("--truth", "truth", "--prediction", f"{apart}:model:sure", "--target", "0.8")
+    found = call("simulate", predicted, *options, "--json", "-").json
+    assert found["certificate"]["lower"] >= 0.8
+    assert found["trajectory"][0]["accuracy"] > 0.7
+    call("run", predicted, *options)
+    call("run", predicted, *options)
+    folder = predicted.with_suffix(".bela")
+    new = ("--prediction", f"{apart}:model:sure", "--to", predicted.with_name("new.csv"))
+    call("predict", folder, predicted, *new)
+    assert "name one FILE for each" in call("predict", folder, predicted, *new[2:], status=2).err
+    other = call("run", predicted, "--truth", "truth", "--prediction", f"{apart}:model", status=2).err
+    assert "contradicts" in other
+    apart.unlink()
+    assert call("verify", folder).status == 0
+
+
+def test_rows_of_a_file_by_their_ids(call, predicted, apart):
+    """In another order, and for some of the rows: the ids say which is which."""
+    head, *lines = apart.read_text(encoding="utf-8").splitlines()
+    apart.write_text("\n".join([head, *lines[200:50:-1]]), encoding="utf-8")
+    options = ("--truth", "truth", "--prediction", f"{apart}:model:sure", "--target", "0.8")
+    assert "has 150 rows and the data have 240" in call("simulate", predicted, *options, status=2).err
+    found = call("simulate", predicted, *options, "--id", "n", "--json", "-").json
+    assert found["certificate"]["lower"] >= 0.8
+    apart.write_text("\n".join([head, *(f"x{line}" for line in lines)]), encoding="utf-8")
+    assert "none of the ids" in call("simulate", predicted, *options, "--id", "n", status=2).err
+
+
+@pytest.mark.parametrize("column", ["", "gpt", "model:gpt"])
+def test_a_file_without_that_column(call, predicted, apart, column):
+    """One sentence says which there are."""
+    said = call("simulate", predicted, "--truth", "truth", "--prediction", f"{apart}:{column}", status=2).err
+    assert "gpt.csv has n, model, sure" in said
+
+
+def test_texts_are_no_predictions(call, predicted):
+    """A column with nearly as many values as rows has no classes in it."""
+    said = call("simulate", predicted, "--truth", "truth", "--prediction", "n", status=2).err
+    assert "240 different values in 240 rows" in said

@@ -203,7 +203,7 @@ def test_a_model_helps(call: Call, table: Path, server: ModelServer) -> None:
     assert said.json["helper_cost"] == pytest.approx(0.0015 * len(server.calls))
     assert "kind:" not in json.dumps([call["body"] for call in server.calls])
     assert '{"label": null}' in server.calls[0]["body"]["messages"][0]["content"].replace('\\"', '"')
-    assert f"the helper answered {len(server.calls)} for 0.1" in call("status", table).out
+    assert f"the helper {len(server.calls)} for 0.1" in call("status", table).out
     call("export", "pets.bela", "--to", "labels.csv")
     helper = json.loads(Path("labels.csv.certificate.json").read_text())["helper"]
     assert helper["answers"] == len(server.calls)
@@ -237,6 +237,43 @@ def test_helpers_that_cannot_be(
 ) -> None:
     """What is wrong with a helper is said in one sentence."""
     assert words in call("run", table, *options, status=2).err
+
+
+def test_nothing_is_left_of_a_model_without_an_address(call: Call, table: Path, server: ModelServer) -> None:
+    """What is missing is said before a campaign is made."""
+    for options in (("--oracle", "llm"), ("--helper", "llm", "--truth", "kind")):
+        assert "--llm-url" in call("run", table, *options, "--classes", "cat,dog", status=2).err
+        assert not Path("pets.bela").exists()
+    call("run", table, *model(server), "--classes", "cat,dog", "--hide", "kind", "--stop-after", 3, *PAPER)
+    call("run", table, "--oracle", "llm", "--stop-after", 5, *PAPER)  # by what is kept there
+
+
+def test_examples_are_what_was_learnt(call: Call, table: Path, server: ModelServer) -> None:
+    """Once people's answers were learnt from, a model that helps is shown some of them; an oracle never is."""
+    options = ("--helper", "llm", *model(server)[2:], "--truth", "kind", "--classes", "cat,dog")
+    call("run", table, *options, "--target", "0.99", "--stop-after", 45)
+    roles = [[message["role"] for message in call["body"]["messages"]] for call in server.calls]
+    assert roles[0] == ["system", "user"]
+    assert roles[-1] == ["system", *["user", "assistant"] * 4, "user"]
+    assert "kind:" not in json.dumps([call["body"] for call in server.calls])
+
+
+def test_a_simulated_helper(call: Call, table: Path, server: ModelServer) -> None:
+    """Simulations take helpers as campaigns do: a function, a column, a language model; counted apart."""
+    Path("guess.py").write_text(
+        "def guess(records):\n    return ['cat' if float(r['weight']) < 3 else 'dog' for r in records]\n"
+    )
+    base = ("simulate", table, "--truth", "kind", "--target", "0.8", "--json", "-")
+    helped = call(*base, "--helper", "guess:guess").json["helper"]
+    assert (helped["name"], helped["declined"], helped["ended"]) == ("guess:guess", 0, "")
+    assert helped["answers"] > 20
+    assert "helper" not in call(*base).json
+    said = call(*base, "--helper", "llm", *model(server, "--llm-price", "10,50", "--llm-cap", "9")[2:])
+    assert said.json["helper"]["cost"] == pytest.approx(0.0015 * len(server.calls))
+    assert "kind:" not in json.dumps([call["body"] for call in server.calls])
+    shown = call("simulate", table, "--truth", "kind", "--helper", "llm", *model(server, "--show-prompt")[2:])
+    assert "--- system ---" in shown.out + shown.err
+    assert "--helper llm" in call(*base, "--llm-cap", "3", status=2).err
 
 
 def test_a_helper_for_people(call: Call, table: Path, server: ModelServer) -> None:

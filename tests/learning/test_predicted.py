@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bela.learning import PredictionLearner, TransductiveLearner
+from bela.learning._around import predicted_around
 from bela.learning._belief import fit_belief, rank_scores
 from bela.records import UNKNOWN
 
@@ -105,3 +106,30 @@ def test_good_predictions_help_features():
     fit = TransductiveLearner(X, scores=[scores]).fit(rows, truth[rows], [labels])
     assert np.mean(fit.labels == truth) > np.mean(alone.labels == truth) + 0.05
     assert np.mean(fit.labels[truth == 5] == 5) > 0.5
+
+
+def test_errors_are_outvoted_by_the_rows_around():
+    """Where rows that are alike are of one class, a weak prediction is right with hardly an answer."""
+    rng = np.random.default_rng(7)
+    truth = rng.integers(0, 4, 1_200)
+    X = (rng.normal(size=(4, 6))[truth] * 4 + rng.normal(size=(1_200, 6))).astype(np.float32)
+    weak = np.where(rng.random(1_200) < 0.6, truth, rng.integers(0, 4, 1_200)).astype(np.int32)
+    learner = TransductiveLearner(X, scores=[None])
+    assert np.mean(learner.fit(NOTHING, NOTHING.astype(np.int32), [weak]).labels == truth) > 0.7
+    rows = rng.choice(1_200, 12, replace=False)
+    assert np.mean(learner.fit(rows, truth[rows], [weak]).labels == truth) > 0.95
+    codes, sure = predicted_around(learner.graph, weak, 4)
+    assert np.mean(codes == truth) > 0.95
+    assert ((sure >= 0) & (sure <= 1)).all()
+
+
+def test_what_lies_around_many_classes_and_gaps():
+    """More classes than are looked at together, rows of which nothing is said, and places where nothing is."""
+    rng = np.random.default_rng(8)
+    truth = np.repeat(np.arange(150), 12)
+    X = (rng.normal(size=(150, 8))[truth] * 9 + 0.1 * rng.normal(size=(1_800, 8))).astype(np.float32)
+    said = np.where(rng.random(1_800) < 0.5, truth, UNKNOWN).astype(np.int32)
+    said[truth == 149] = UNKNOWN
+    codes, _ = predicted_around(TransductiveLearner(X).graph, said, 150)
+    assert np.mean(codes[truth != 149] == truth[truth != 149]) > 0.98
+    assert np.mean(codes[truth == 149] == UNKNOWN) > 0.9

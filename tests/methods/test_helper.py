@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +17,7 @@ from bela import Campaign
 from bela.book import Helped, HelperBegan, HelperEnded, read_event
 from bela.errors import OracleError, ParameterError
 from bela.learning import Answers, TransductiveLearner
+from bela.learning._helped import helper_scores
 from bela.records import UNKNOWN, Answer, IntArray, Role
 from bela.storage import MemoryArrays, MemoryJournal
 
@@ -38,6 +39,10 @@ class Helper:
         self.labels = np.where(rng.random(len(y)) < right, y, rng.integers(0, y.max() + 1, len(y)))
         self.silent = rng.random(len(y)) < 0.1
         self.name, self.asked, self._fails_after = name, [], fails_after  # type: ignore[var-annotated]
+        self.shown: list[dict[int, Any]] = []  # the examples before each batch of rows
+
+    def show_examples(self, labels: Mapping[int, Any]) -> None:
+        self.shown.append(dict(labels))
 
     def answers(self, rows: IntArray) -> Generator[Answer, None, None]:
         for row in rows.tolist():
@@ -114,6 +119,25 @@ def test_its_word_counts_where_rows_say_nothing() -> None:
         assert low < (fit.classes[fit.proba.argmax(axis=1)] == y)[others].mean() < high
 
 
+def test_its_word_says_something_of_every_row(clusters: Any) -> None:
+    """Where it has said nothing, its words around a row stand in: nothing else may be there to count."""
+    X, y = clusters
+    learner = TransductiveLearner(np.asarray(X, np.float32))
+    learner.prepare()
+    rng = np.random.default_rng(4)
+    taught, rows = rng.choice(600, 150, replace=False), rng.choice(600, 30, replace=False)
+    helped, answers = Answers(rows=taught, codes=Helper(y).labels[taught]), Answers(rows=rows, codes=y[rows])
+    views = {"clusters": learner._views["clusters"]}
+    found = helper_scores(helped, answers, views, learner.graph, n_classes=4, seed=0)
+    scores = {name: (everywhere, left_out) for name, everywhere, left_out in found}
+    word, left_out = scores["helper's word"]
+    others = np.setdiff1d(np.arange(600), taught)
+    assert np.mean(word.argmax(axis=1)[others] == y[others]) > 0.8
+    assert (word[others] == scores["helper's graph"][0][others]).all()
+    silent = ~np.isin(rows, taught)
+    assert (left_out[silent] == word[rows[silent]]).all()
+
+
 @pytest.mark.parametrize("method", ["random", "bela-paper"])
 def test_methods_that_learn_from_no_helper(clusters: Any, method: str) -> None:
     """A helper that would be ignored is refused."""
@@ -137,6 +161,9 @@ def test_nothing_that_a_helper_sees_depends_on_draws(clusters: Any) -> None:
         n = min(len(one.asked), len(other.asked))
         assert n > 200
         assert one.asked[:n] == other.asked[:n]
+        n_shown = min(len(one.shown), len(other.shown))
+        assert one.shown[:n_shown] == other.shown[:n_shown]
+        assert len(one.shown[n_shown - 1]) > 20
         assert method.epoch.drawn != first.epoch.drawn
         size = min(len(first.epoch.picks), len(method.epoch.picks))
         assert first.epoch.picks[:size] == method.epoch.picks[:size]
@@ -145,6 +172,35 @@ def test_nothing_that_a_helper_sees_depends_on_draws(clusters: Any) -> None:
         for a, b in pairs:
             assert a.outside == b.outside
             assert (_by_rank(a.codes) == _by_rank(b.codes)).all()
+
+
+def test_a_helper_is_shown_what_was_learnt(clusters: Any) -> None:
+    """Until a revision has learnt from answers there is nothing to show; then its training rows, and never a draw."""
+    X, y = clusters
+    helper = Helper(y)
+    campaign = begin(X, helper=helper, seed=3)
+    go(campaign, y, 120)
+    assert helper.shown[0] == {}
+    last, epoch = helper.shown[-1], campaign.method.epoch
+    assert set(last) <= set(epoch.picks)
+    assert all(label == y[row] for row, label in last.items())
+    draws = {question.row for question in campaign.book.questions if question.role is Role.BOUNDS}
+    assert draws - set(epoch.picks)
+    assert not set(last) & (draws - set(epoch.picks))
+
+
+def test_people_are_asked_where_a_helper_cannot_tell(clusters: Any) -> None:
+    """Rows that it declined are picked for people next, first of all, and up to a quarter of what they are to teach."""
+    X, y = clusters
+    campaign = begin(X, helper=Helper(y), seed=3)
+    go(campaign, y, 200)
+    said, epoch = campaign.book.help.said, campaign.method.epoch
+    for batch in range(2, epoch.n_batches + 1):
+        rows = [row for row in epoch.picks if epoch.batch_of[row] == batch]
+        declined = [row for row in rows if said.get(row, "") is None]
+        n = min(len(declined), len(rows) // 4)
+        assert n > 0
+        assert rows[:n] == declined[:n]
 
 
 def _by_rank(codes: Any) -> Any:

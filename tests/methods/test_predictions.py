@@ -68,7 +68,7 @@ def test_predictions_that_were_mended_meet_other_draws(broken, monkeypatch):
         monkeypatch.setattr(_inputs, "draw_key", lambda *_: "0" * 15)
     truth = np.arange(400) % 4
     labels = (truth + 1) % 4  # all are wrong
-    lower, right = certified_after(truth, mended(truth, labels, 8), 8)
+    lower, right = certified_after(truth, mended(truth, labels, 5), 5)
     assert bool(lower > right) is broken
 
 
@@ -82,10 +82,10 @@ def test_labels_are_the_predictions_from_the_first_moment(background):
     labels = np.where(np.arange(600) % 10 == 0, (truth + 1) % 5, truth)
     campaign = Campaign(None, predictions={"m": labels}, target=0.95, background=background)
     np.testing.assert_array_equal(campaign.result().labels, labels)
-    for question in campaign.ask(10):
+    for question in campaign.ask(6):
         assert question.role is Role.BOUNDS
         campaign.tell(question.id, int(truth[question.row]))
-    assert background or campaign.certificate.lower > 0.3
+    assert background or campaign.certificate.lower > 0.1
 
 
 def test_far_fewer_answers_than_without():

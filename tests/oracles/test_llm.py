@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from bela._calls import is_private
 from bela.errors import OracleError, ParameterError
 from bela.oracles import ChatClient, LLMOracle, Price, Purse
-from bela.oracles.llm._client import is_private
 from bela.oracles.llm._cost import most_tokens
 from bela.oracles.llm._replies import read_label
 from bela.oracles.llm._rows import LONGEST

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bela.errors import JournalError
+from bela.records import Answer
 
 
 def shape(response: Any) -> tuple[int, str]:
@@ -69,6 +70,33 @@ def test_a_campaign_to_its_target(page: Any) -> None:
     assert sum(entry["n_labels"] for entry in found["classes"]) == 120
     assert {entry["role"] for entry in found["confusions"]} <= {"training", "bounds"}
     assert sum(entry["n"] for entry in found["confusions"]) > 0
+
+
+def test_a_helper_is_counted_apart(stored, make_page):
+    """What a helper has said, and what that cost, is beside the answers of people, not among them."""
+
+    class Guess:
+        """Says the same of every row, for something."""
+
+        name, batch = "guess", 0
+
+        def answers(self, rows):
+            """Yield an answer to each row."""
+            for row in rows.tolist():
+                yield Answer(row=row, label="cat", cost=0.01)
+
+        def close(self):
+            """Nothing is held open."""
+
+    stored.campaign.use_helper(Guess())
+    page = make_page()
+    stored.campaign.ask()
+    stored.campaign._helping.wait()
+    stored.campaign.ask()
+    state = page.get("/api/state").json()
+    assert state["answers"] == 0
+    assert state["helped"] > 10
+    assert state["helper_cost"] == pytest.approx(0.01 * state["helped"])
 
 
 def test_relabelling_shows_at_once(page: Any) -> None:

@@ -6,17 +6,18 @@ from bela.campaign._backup import Backup, back_up, restore
 from bela.campaign._campaign import Campaign
 from bela.campaign._carry_over import n_carried
 from bela.campaign._folder import StoredCampaign, create_campaign, is_open, open_campaign
-from bela.campaign._inputs import column_texts, read_prediction, read_predictions, split_names
+from bela.campaign._inputs import column_texts, read_prediction
 from bela.campaign._predict import predict_new
+from bela.campaign._predicted import Predictions, find_predictions, plain_name, read_predictions
 from bela.campaign._progress import LogPlace
 from bela.campaign._run import Simulation, label, run_campaign, simulate, step
 from bela.campaign._settings import SETTINGS, Settings, columns_apart, groups_now, read_settings
 from bela.campaign._verify import Verification, Verifier
 
 __all__ = [
-    "SETTINGS", "AuditResult", "Backup", "Campaign", "LogPlace", "Mistake", "Repeats", "Settings", "Simulation",
-    "StoredCampaign", "Verdict", "Verification", "Verifier", "audit_result", "audited_label", "back_up", "begin_audit",
-    "certify", "column_texts", "columns_apart", "create_campaign", "groups_now", "is_open", "label", "n_carried",
-    "open_campaign", "predict_new", "read_prediction", "read_predictions", "read_settings", "restore", "run_campaign",
-    "simulate", "split_names", "step",
+    "SETTINGS", "AuditResult", "Backup", "Campaign", "LogPlace", "Mistake", "Predictions", "Repeats", "Settings",
+    "Simulation", "StoredCampaign", "Verdict", "Verification", "Verifier", "audit_result", "audited_label", "back_up",
+    "begin_audit", "certify", "column_texts", "columns_apart", "create_campaign", "find_predictions", "groups_now",
+    "is_open", "label", "n_carried", "open_campaign", "plain_name", "predict_new", "read_prediction",
+    "read_predictions", "read_settings", "restore", "run_campaign", "simulate", "step",
 ]  # fmt: skip

@@ -89,6 +89,9 @@ def carry_over(
     for column in (settings.id_column, settings.label_column, settings.prediction, settings.score, *predicted):
         if column is not None and column not in records.columns:
             raise DataError(f"{settings.data} has no column {column!r} any more: put the old data back")
+    if settings.brought and records.fingerprint != settings.fingerprint:
+        what = "whose rows are those of the old data: put these back, or begin another campaign with --campaign"
+        raise DataError(f"{settings.data} has changed, and there are predictions in a file of their own, {what}")
     if settings.id_column is not None:
         row_ids(records, settings.id_column)  # an error, if there is one, before anything is changed
     book = _book_at_the_end(path, settings)

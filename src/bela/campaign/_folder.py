@@ -18,7 +18,8 @@ import numpy as np
 from bela.book import n_said
 from bela.campaign._campaign import Campaign
 from bela.campaign._carry_over import brought_labels, carry_over, read_carried, save_digests
-from bela.campaign._inputs import read_prediction, read_predictions, split_names
+from bela.campaign._inputs import read_prediction
+from bela.campaign._predicted import find_predictions, read_brought, read_predictions, write_brought
 from bela.campaign._settings import SETTINGS, Settings, columns_apart, make_settings, read_settings, write_settings
 from bela.campaign._trust import check_allowed
 from bela.campaign._verify import Verification, Verifier
@@ -112,8 +113,8 @@ def create_campaign(
     `kinds` are those of columns that are not as they look, `features` is a `module:function` that computes features,
     `embed` says which models read texts and images. `progress` is called with what is being done and the share of it
     that is done, `tell` with each line that says how the columns are taken, `fetching` before a model is fetched.
-    `background` and `classes` are as for `Campaign`, `predicted` names columns that others have predicted, as COLUMN or
-    COLUMN:SCORE, and `settings` are those of `Settings`, such as method, target, budget, seed, id_column, label_column.
+    `background` and `classes` are as for `Campaign`, `predicted` names what others have predicted, as COLUMN[:SCORE] of
+    the data or FILE:COLUMN[:SCORE], and `settings` are those of `Settings`, such as method, target, budget, seed.
     """
     if path.exists():
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
@@ -129,10 +130,11 @@ def create_campaign(
         for column in (chosen.id_column, chosen.label_column, chosen.prediction, chosen.score, *chosen.hidden):
             if column is not None and column not in records.columns:
                 raise ParameterError(f"there is no column {column!r}: there are {', '.join(records.columns)}")
-        chosen = chosen.model_copy(update={"predictions": split_names(records, predicted)})
+        others = find_predictions(records, predicted, id_column=chosen.id_column)
+        chosen = chosen.model_copy(update={"predictions": others.columns, "brought": others.brought})
         plan = plan_features(
             records, exclude=columns_apart(chosen), kinds=kinds, features=features, embed=embed, fetching=fetching,
-            needed=not chosen.predictions,
+            needed=not others,
         )  # fmt: skip
         if tell is not None:
             for line in (*plan.describe(), *plan.notices):
@@ -142,6 +144,7 @@ def create_campaign(
         found = {"fingerprint": records.fingerprint, "n_rows": records.n_rows, "features": plan.to_dict()}
         made = make_settings(**chosen.model_dump() | found | {"classes": _alike(classes, records, chosen.label_column)})
         save_digests(new / made.rows, records)
+        write_brought(new / made.brought_file, others)
         SQLiteJournal(new / made.journal, create=True).close()
         write_settings(new / SETTINGS, made)
         del records  # its files move
@@ -194,7 +197,9 @@ def open_campaign(
             arrays = FolderStore(path / "revisions" / Path(settings.journal).stem)
             verifier = Verifier(arrays) if recompute else None
             vectors = path / "cache" / "embeddings"  # kept: a model need not say the same to the last bit again
-            prepared, predictions = _prepare(settings, records, progress, cache=cache, vectors=vectors, allowed=allowed)
+            prepared, predictions = _prepare(
+                path, settings, records, progress, cache=cache, vectors=vectors, allowed=allowed
+            )
             total = max(journal.n_events, 1)
             campaign = Campaign(
                 prepared,
@@ -233,16 +238,18 @@ def open_campaign(
 
 
 def _prepare(
-    settings: Settings, records: Table, progress: Progress | None, *, cache: Path | None, vectors: Path, allowed: bool
-) -> tuple[PreparedData, dict[str, object]]:
+    path: Path, settings: Settings, records: Table, progress: Progress | None, *, cache: Path | None, vectors: Path,
+    allowed: bool,
+) -> tuple[PreparedData, dict[str, object]]:  # fmt: skip
     """Return what the method sees of the rows, and predictions or labels under audit, which stand for features."""
     plan, label = FeaturePlan.from_dict(settings.features), settings.prediction
     if label is None:
         prepared = prepare(
             records, plan=plan, cache=cache, vectors=vectors, seed=settings.seed, progress=progress, allowed=allowed,
-            needed=not settings.predictions,
+            needed=not (settings.predictions or settings.brought),
         )  # fmt: skip
-        return prepared, dict(read_predictions(records, settings.predictions))
+        brought = read_brought(path / settings.brought_file, settings.brought, records.n_rows)
+        return prepared, dict(read_predictions(records, settings.predictions) | brought)
     return without_features(records, plan), {label: read_prediction(records, label, settings.score)}
 
 

@@ -13,7 +13,7 @@ from bela.book import Book, Event, events
 from bela.errors import BelaError, ParameterError
 from bela.labels import is_missing
 from bela.oracles import TruthOracle
-from bela.protocols import Method, Oracle
+from bela.protocols import Method, Oracle, Taught
 from bela.records import Label
 
 _SALT = 6  # bytes
@@ -66,6 +66,8 @@ class Helping:
                 raise ParameterError("this method learns from no helper: leave the helper out, or choose 'bela'")
             if not rows:
                 return
+            if isinstance(self.helper, Taught):
+                self.helper.show_examples(self._method.helper_examples(self._book))
             if self._background:
                 executor = ThreadPoolExecutor(1, thread_name_prefix="bela-helper")
                 self._running = executor.submit(_ask, self.helper, rows[:_AT_ONCE])

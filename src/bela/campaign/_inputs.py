@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from bela.data import column_labels, open_table
+from bela.data import open_table
 from bela.errors import DataError, LabelError, ParameterError, QuestionError
 from bela.features import Embed, PreparedData, prepare, without_features
 from bela.labels import LabelCodes, is_missing, label_from_text, label_to_text
@@ -51,41 +51,6 @@ def read_prediction(table: Table, column: str, score: str | None) -> tuple[list[
         n, name = table.n_rows - len(labels), getattr(table, "name", "the data")
         raise DataError(f"{name} has no label in column {column!r} for {n} row(s): fill or drop them first")
     return list(labels.values()), None if score is None else _numbers(table, score)
-
-
-def split_names(table: Table, said: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the columns of predictions that are named as COLUMN or COLUMN:SCORE; a column may have : in its name."""
-    found: list[tuple[str, ...]] = []
-    for name in said:
-        column, mark, score = name.rpartition(":")
-        names = (column, score) if mark and name not in table.columns else (name,)
-        for one in names:
-            if one not in table.columns:
-                raise ParameterError(f"there is no column {one!r}: there are {', '.join(table.columns)}")
-        if names[0] in (others[0] for others in found):
-            raise ParameterError(f"the prediction {names[0]!r} is named twice: once will do")
-        found.append(names)
-    return tuple(found)
-
-
-def read_predictions(table: Table, names: Iterable[Sequence[str]]) -> dict[str, tuple[list[Label | None], Any]]:
-    """Return the labels of predictions, None where there is none, and scores where a second column has them."""
-    found = {}
-    for column, *score in names:
-        labels = column_labels(table, column)
-        numbers = [_number(value) for value in table.column(score[0]).to_pylist()] if score else None
-        if numbers is not None and all(map(math.isnan, numbers)):
-            raise DataError(f"column {score[0]!r} has no numbers, which scores are")
-        found[column] = [labels.get(row) for row in range(table.n_rows)], numbers
-    return found
-
-
-def _number(value: object) -> float:
-    try:
-        number = float(str(value))
-    except ValueError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
 
 
 def column_texts(table: Table, column: str) -> dict[int, str]:

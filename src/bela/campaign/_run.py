@@ -27,6 +27,17 @@ _MARKS = (100, 200, 400, 800)  # answers after which methods are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HelpGiven:
+    """What somebody did who taught and was not believed, what it cost, and why it was given up, if it was."""
+
+    name: str
+    answers: int
+    declined: int
+    cost: float
+    ended: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
     """The result of a campaign, and what came before it."""
 
@@ -34,6 +45,7 @@ class Simulation:
     trajectory: tuple[Point, ...]
     accuracy: float
     seconds: float
+    helper: HelpGiven | None = None
 
     def __repr__(self) -> str:
         return f"<Simulation: {self.accuracy:.1%} right after {self.seconds:.1f} s, {self.result!r}>"
@@ -91,7 +103,14 @@ def simulate(
     oracle = TruthOracle(truth, campaign.n_rows)
     points = run_campaign(campaign, oracle, stop_after=stop_after, truth=oracle.labels, every=every, progress=progress)
     result, seconds = campaign.result(), time.perf_counter() - start
-    return Simulation(result=result, trajectory=points, accuracy=points[-1].accuracy, seconds=seconds)
+    given, helped = campaign.book.help, None
+    if given.last is not None:
+        helped = HelpGiven(
+            name=given.last, answers=given.n_answers, declined=len(given.said) - given.n_answers, cost=given.cost,
+            ended=given.ended,
+        )  # fmt: skip
+    accuracy = points[-1].accuracy
+    return Simulation(result=result, trajectory=points, accuracy=accuracy, seconds=seconds, helper=helped)
 
 
 def run_campaign(

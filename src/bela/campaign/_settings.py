@@ -56,6 +56,8 @@ class Settings(BaseModel):
     prediction: str | None = None  # the column with the labels under audit
     score: str | None = None  # the column that says how sure whoever made them was
     predictions: Annotated[tuple[Names, ...], Field(strict=False)] = ()  # columns of labels by others, and of scores
+    brought: Annotated[tuple[Names, ...], Field(strict=False)] = ()  # the same that came in files of their own
+    brought_file: FileName = "predicted.parquet"
     journal: FileName = "journal.sqlite"
     rows: FileName = "rows.npy"  # a digest of each row, to tell which have changed
     carried: FileName | None = None  # answers from before the data changed, if they have

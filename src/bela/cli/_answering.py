@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,12 +75,36 @@ def helping(
         output.say(f"The helper was given up: {stored.campaign.book.help.ended}.")
 
 
+@contextmanager
+def helper_for(
+    table: Table, helper: Callable[[OracleContext], Oracle] | None, model: ModelOptions, output: Output, *, data: str,
+    hidden: Sequence[str], classes: Sequence[Label],
+) -> Iterator[Oracle | None]:  # fmt: skip
+    """Make a helper for a simulation, which has no folder, if there is to be one."""
+    if helper is None:
+        if model.choice().said() or model.show_prompt:
+            raise ParameterError("what is said about a language model is for --helper llm: leave it out")
+        yield None
+        return
+    context = OracleContext(
+        records=table, hidden=hidden, labels=lambda name: true_labels(table, name, data), say=output.say,
+        classes=lambda: classes, closed=True,
+    )  # fmt: skip
+    with closing(helper(context)) as made:
+        yield made
+
+
+def prompt_lines(oracle: Oracle | None, n_rows: int) -> list[str]:
+    """Return what a language model would be sent about the first row, and what that may cost; nothing is sent."""
+    return [*oracle.show(0), "---", *oracle.costs(n_rows)] if isinstance(oracle, LLMOracle) else []
+
+
 def show_prompt(
     stored: StoredCampaign, make: Callable[[OracleContext], Oracle], model: ModelOptions, output: Output
 ) -> list[str]:
-    """Return what a language model would be sent about the first row, and what that may cost; nothing is sent."""
+    """Return the same for a campaign."""
     with closing(make(_context(stored, model, output))) as oracle:
-        return [*oracle.show(0), "---", *oracle.costs(stored.records.n_rows)] if isinstance(oracle, LLMOracle) else []
+        return prompt_lines(oracle, stored.records.n_rows)
 
 
 def _context(stored: StoredCampaign, model: ModelOptions, output: Output) -> OracleContext:
@@ -102,7 +126,9 @@ def can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def choose_helper(said: HelperOptions, model: ModelOptions) -> Callable[[OracleContext], Oracle] | None:
+def choose_helper(
+    said: HelperOptions, model: ModelOptions, begun: Path | None = None
+) -> Callable[[OracleContext], Oracle] | None:
     """Return what helps, by what was said with --helper and --helper-cmd; None if nothing does."""
     if said.helper is not None and said.helper_cmd is not None:
         raise ParameterError("--helper and --helper-cmd exclude each other: who is to help?")
@@ -110,16 +136,17 @@ def choose_helper(said: HelperOptions, model: ModelOptions) -> Callable[[OracleC
     if argument is None:
         return None
     choice = model.choice() if name == "llm" else ModelChoice()
-    return ORACLES[name](argument, OracleOptions(llm=choice, may_decline=True))
+    return ORACLES[name](argument, OracleOptions(llm=choice, may_decline=True, begun=begun))
 
 
 def choose_oracle(
-    said: AnswerOptions, model: ModelOptions, *, brings_truth: bool, model_helps: bool = False
-) -> Answerer:
-    """Return who answers, by what was said with --truth, --oracle and --oracle-cmd."""
+    said: AnswerOptions, model: ModelOptions, *, brings_truth: bool, model_helps: bool = False,
+    begun: Path | None = None,
+) -> Answerer:  # fmt: skip
+    """Return who answers, by what was said; `begun` is the folder of the campaign, if it is there already."""
     options = OracleOptions(
         batch=said.batch, timeout=said.timeout, retries=said.retries, keep_running=said.keep_running,
-        llm=ModelChoice() if model_helps else model.choice(),
+        llm=ModelChoice() if model_helps else model.choice(), begun=begun,
     )  # fmt: skip
     chosen = [("truth", said.truth), ("command", said.oracle_cmd), _named(said.oracle)]
     given = [(name, argument) for name, argument in chosen if argument is not None]

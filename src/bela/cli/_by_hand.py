@@ -7,7 +7,7 @@ from types import MappingProxyType
 from bela.campaign import StoredCampaign
 from bela.cli._answering import choose_helper, helping, show_prompt
 from bela.cli._auditing import AuditLabeller, audit_in_terminal
-from bela.cli._campaigns import folder_of, open_or_create
+from bela.cli._campaigns import folder_of, is_campaign, open_or_create
 from bela.cli._model_options import HelperOptions, ModelOptions
 from bela.cli._options import CampaignOptions, FolderOptions, PageOptions, PeopleOptions, TeamOptions
 from bela.cli._output import Output
@@ -23,7 +23,7 @@ def label_by_hand(
     """Let people answer on the page, or in the terminal where there is none; `command` is how to go on."""
     output = Output(json_file)
     path = folder_of(data, folder)
-    helper = choose_helper(help_from, model)
+    helper = choose_helper(help_from, model, path if is_campaign(path) else None)
     if helper is None and (model.choice().said() or model.show_prompt):
         raise ParameterError("what is said about a language model is for --helper llm: leave it out")
     with open_or_create(data, path, options, folder, output, background=True) as stored:

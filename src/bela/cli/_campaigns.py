@@ -22,6 +22,7 @@ from bela.campaign import (
     create_campaign,
     n_carried,
     open_campaign,
+    plain_name,
     read_settings,
 )
 from bela.cli._options import AuditOptions, CampaignOptions, FolderOptions, LabelOptions
@@ -261,8 +262,8 @@ def _check_unchanged(path: Path, settings: Settings, options: CampaignOptions, t
     if options.features is not None:
         check("--features", named_features(options.features), settings.features.get("features", "auto"))
     if options.predicted is not None:
-        began = [":".join(names) for names in settings.predictions]
-        check("--prediction", ", ".join(options.predicted), ", ".join(began) or None)
+        began = [":".join(names) for names in settings.predictions] + [names[-1] for names in settings.brought]
+        check("--prediction", ", ".join(sorted(map(plain_name, options.predicted))), ", ".join(sorted(began)) or None)
     _check_models(path, FeaturePlan.from_dict(settings.features), options)
     kinds = settings.features.get("columns")
     for column, kind in options.kinds.items():

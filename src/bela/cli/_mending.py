@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from bela.campaign import Campaign, Mistake, read_predictions, run_campaign, split_names
+from bela.campaign import Campaign, Mistake, find_predictions, run_campaign
 from bela.cli._by_hand import answer_in_terminal, answer_on_page
 from bela.cli._campaigns import AUDIT, folder_of, is_campaign, open_or_create
 from bela.cli._options import AuditOptions, BasicOptions, CampaignOptions, CheckOptions, FolderOptions, PageOptions
@@ -45,20 +45,19 @@ def mend(
     if audited.truth is not None and folder.campaign is None and not is_campaign(data):
         with output.apart(), output.bars() as bars:
             table = open_table(data, encoding=options.encoding, progress=bars)
-            pairs = split_names(table, [":".join(names)])
+            predicted = find_predictions(table, [":".join(names)])
             apart = [name for name in (*names, audited.truth, *options.hidden) if name in table.columns]
             prepared = prepare(table, exclude=apart, kinds=options.kinds, needed=False, progress=bars)
         target = DEFAULT_TARGET if options.target is None else options.target
         campaign = Campaign(
-            prepared, predictions=read_predictions(table, pairs), target=target, budget=options.budget,
+            prepared, predictions=predicted.read(table), target=target, budget=options.budget,
             confidence=0.95 if options.confidence is None else options.confidence, seed=options.seed or 0,
         )  # fmt: skip
         _answer_from(campaign, table, audited.truth)
         yield campaign, table
         return
     path = folder_of(data, folder, AUDIT)
-    predicted = [":".join(names)] if names else None
-    made = CampaignOptions(**asdict(options), predicted=predicted)
+    made = CampaignOptions(**asdict(options), predicted=[":".join(names)] if names else None)
     with open_or_create(data, path, made, folder, output, truth=audited.truth, background=not audited.truth) as stored:
         if not stored.settings.predictions:
             raise ParameterError(f"{path} was begun without --mend: leave it out, or choose another with --campaign")

@@ -139,8 +139,9 @@ class CampaignOptions(BasicOptions):
     )
     predicted: list[str] | None = option(
         "A column of labels that a model has given to all rows or to some, and perhaps one that says how sure it was, "
-        "the higher the surer. They are believed as far as the answers bear them out. May be repeated.",
-        "--prediction", metavar="COLUMN[:SCORE]",
+        "the higher the surer; FILE:COLUMN[:SCORE] for those of another file, with the same rows in the same order or "
+        "with the ids that --id names. They are believed as far as the answers bear them out. May be repeated.",
+        "--prediction", metavar="[FILE:]COLUMN[:SCORE]",
     )  # fmt: skip
     features: str | None = option(
         "What rows are compared by: auto (as the columns suggest), raw (the numbers as they are), a .npy file with a "

@@ -10,7 +10,7 @@ from bela.book import again
 from bela.book import count as count_up
 from bela.campaign import StoredCampaign
 from bela.cli._campaigns import place_of_data
-from bela.cli._showing import count, first, name_of
+from bela.cli._showing import count, first, for_cost, name_of
 from bela.errors import LabelError
 from bela.exports import certificate_document, parts_document, together
 from bela.records import Json, Label, Result, Rung, StopReason
@@ -59,16 +59,18 @@ class Overview:
     def answers_line(self) -> str:
         """Say how many answers there are, and what for."""
         counts = self._counts
+        answers = count(self._campaign.n_asked, "answer")
         parts = [
-            f"{count(self._campaign.n_asked, 'answer')} "
+            f"{f'you answered {self._campaign.n_asked:,}' if counts.n_helped else answers} "
             f"({counts.n_training:,} to learn from, {counts.n_bounds:,} drawn at random)",
+            counts.n_helped and f"the helper {counts.n_helped:,}{for_cost(counts.helper_cost)}",
             counts.n_skipped and f"{counts.n_skipped:,} skipped",
             counts.n_given and f"{counts.n_given:,} given by the data (taken as right)",
             counts.n_corrected and f"{counts.n_corrected:,} corrected unasked",
             counts.cost and f"cost {counts.cost:.6g}",
-            counts.n_helped and f"the helper answered {counts.n_helped:,}{_for(counts.helper_cost)}",
         ]
-        return ", ".join(part for part in parts if isinstance(part, str)) + "."
+        said = ", ".join(part for part in parts if isinstance(part, str)) + "."
+        return said[0].upper() + said[1:]
 
     def _aim_line(self) -> str:
         """Say how far it is to the target, or why there is no need to go on."""
@@ -112,10 +114,6 @@ class Overview:
         if self._campaign.n_asked or self._counts.n_given:
             lines.append(f"The labels: bela export {self._name} --to {Path(self._name).stem}-labelled.csv")
         return [*lines, f"To go on: {go_on} {self._name}"] if go_on else lines
-
-
-def _for(cost: float) -> str:
-    return f" for {cost:.6g}" if cost else ""
 
 
 def _part_lines(result: Result) -> list[str]:

@@ -46,6 +46,11 @@ def name_of(label: object, width: int = 30) -> str:
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
 
 
+def for_cost(cost: float) -> str:
+    """Say what something has cost, if anything."""
+    return f" for {cost:.6g}" if cost else ""
+
+
 def count(n: int, what: str) -> str:
     """Return a number of things.
 

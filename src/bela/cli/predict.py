@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bela.campaign import read_predictions
+from bela.campaign import find_predictions, read_predictions
 from bela.cli._campaigns import find_campaign, open_to_look
 from bela.cli._options import FolderArgument, JsonFlag
 from bela.cli._output import Output, check_place
@@ -15,6 +15,7 @@ from bela.data import open_table
 from bela.errors import DataError, ParameterError
 from bela.records import Json
 
+_FILES = "The predictions of the new rows that came in files of their own, in the order that the campaign had them in."
 _NEW = "New rows, with the columns that the campaign learnt from, and those of its predictions."
 
 
@@ -23,6 +24,7 @@ def predict(
     new: Annotated[str, typer.Argument(metavar="NEW", help=_NEW)],
     *,
     to: Annotated[Path, typer.Option("--to", metavar="FILE.csv", help="Where the labels go, a line for each row.")],
+    prediction: Annotated[list[str] | None, typer.Option(metavar="FILE:COLUMN[:SCORE]", help=_FILES)] = None,
     json_: JsonFlag = False,
 ) -> None:
     """Label rows that were not in a campaign, by what it has learnt. Its certificate says nothing of them."""
@@ -36,7 +38,13 @@ def predict(
         for name in (name for pair in names for name in pair):
             if name not in table.columns:
                 raise DataError(f"{new} has no column {name!r}: the labels rest on that prediction as well")
-        found = stored.campaign.result().predict(table, read_predictions(table, names))
+        brought = find_predictions(table, prediction or (), id_column=stored.settings.id_column)
+        began = [some[0] for some in stored.settings.brought]
+        if brought.columns or len(brought.brought) != len(began):
+            what = f"{', '.join(began)}" if began else "none"
+            raise ParameterError(f"the campaign began with these predictions in files: {what}; name one FILE for each")
+        said = dict(zip(began, brought.read(table).values(), strict=True))
+        found = stored.campaign.result().predict(table, read_predictions(table, names) | said)
     with to.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["row", "label", "probability"])

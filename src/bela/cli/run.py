@@ -3,7 +3,7 @@
 import time
 
 from bela.cli._answering import choose_helper, choose_oracle, have_answered, helping, show_prompt
-from bela.cli._campaigns import folder_of, is_about_dataset, open_or_create
+from bela.cli._campaigns import folder_of, is_about_dataset, is_campaign, open_or_create
 from bela.cli._model_options import HelperOptions, ModelOptions
 from bela.cli._options import AnswerOptions, FolderOptions, JsonTo, LabelOptions, Place, StopAfter, with_options
 from bela.cli._output import Output
@@ -29,9 +29,10 @@ def run(
     output = Output(json_file)
     path = folder_of(data, folder)
     with output.apart():
-        helper, model_helps = choose_helper(help_from, model), help_from.helper == "llm"
+        begun, model_helps = path if is_campaign(path) else None, help_from.helper == "llm"
         brings_truth = is_about_dataset(data, path)
-        answerer = choose_oracle(answering, model, brings_truth=brings_truth, model_helps=model_helps)
+        answerer = choose_oracle(answering, model, brings_truth=brings_truth, model_helps=model_helps, begun=begun)
+        helper = choose_helper(help_from, model, begun)
     start = time.perf_counter()
     with open_or_create(data, path, options, folder, output, truth=answerer.truth_column) as stored:
         if model.show_prompt:

@@ -10,11 +10,13 @@ from typing import Annotated, cast
 import numpy as np
 import typer
 
-from bela.campaign import Simulation, read_predictions, split_names
+from bela.campaign import Predictions, Simulation, find_predictions
 from bela.campaign import simulate as run
-from bela.cli._answering import true_labels
+from bela.cli._answering import choose_helper, helper_for, prompt_lines, true_labels
+from bela.cli._model_options import HelperOptions, ModelOptions
 from bela.cli._options import CampaignOptions, DataArgument, JsonTo, StopAfter, with_options
 from bela.cli._output import Bars, Output, watch
+from bela.cli._showing import count, for_cost
 from bela.data import given_labels, is_dataset, label_notices, open_table
 from bela.errors import DataError, ParameterError
 from bela.features import EMBEDDED, PreparedData, named_features, prepare
@@ -40,6 +42,8 @@ def simulate(
     data: DataArgument,
     *,
     truth: Annotated[str | None, typer.Option(help=_TRUTH)] = None,
+    help_from: HelperOptions,
+    model: ModelOptions,
     options: CampaignOptions,
     stop_after: StopAfter = None,
     splitter: Annotated[str, typer.Option(help=_SPLITTER)] = "auto",
@@ -54,19 +58,29 @@ def simulate(
 
         check_chart_path(chart)
     with output.apart(), output.bars() as bars:
-        prepared, labels, notices = _read_labelled(data, truth, options, bars)
+        helper = choose_helper(help_from, model)
+        prepared, labels, predictions, notices = _read_labelled(data, truth, options, bars)
     for notice in notices:
         typer.echo(f"Note: {notice}.", err=True)
     table, column = prepared.table, options.label_column
     title = f"{options.method or DEFAULT_METHOD} on {Path(data).name}"
-    with output.apart(), watch(title) as progress:
+    apart = [name for name in (truth, column, *predictions.apart, *options.hidden) if name is not None]
+    classes = options.class_names or tuple(dict.fromkeys(labels.tolist()))
+    with (
+        output.apart(),
+        helper_for(table, helper, model, output, data=data, hidden=apart, classes=classes) as helps,
+        watch(title) as progress,
+    ):
+        if model.show_prompt:
+            for line in prompt_lines(helps, table.n_rows):
+                output.say(line)
+            return
         simulation = run(
             prepared, labels,
             stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
             class_target=options.class_target, classes=options.class_names,
             labels=None if column is None else given_labels(table, column),
-            predictions=read_predictions(table, split_names(table, options.predicted or ())),
-            splitter=splitter, **options.chosen(),
+            predictions=predictions.read(table), helper=helps, splitter=splitter, **options.chosen(),
         )  # fmt: skip
     if chart is not None:
         figure = draw_trajectory(
@@ -86,6 +100,8 @@ def to_json(simulation: Simulation, *, n_classes: int) -> dict[str, Json]:
         "certificate": result.certificate.to_json(), "seconds": round(simulation.seconds, 3),
         "peak_rss_mb": _peak_rss_mb(), "trajectory": [asdict(point) for point in simulation.trajectory],
     }  # fmt: skip
+    if simulation.helper is not None:
+        outcome["helper"] = asdict(simulation.helper)
     return cast("dict[str, Json]", outcome)
 
 
@@ -96,9 +112,19 @@ def summary(simulation: Simulation) -> list[str]:
     return [
         f"{result.n_asked:,} of {n_rows:,} rows were asked ({result.n_asked / n_rows:.1%}), then {reason}.",
         f"{result.certificate.claim} In truth {100 * simulation.accuracy:.2f} % are.",
+        *_help_words(simulation),
         *_how_soon(simulation),
         f"{simulation.seconds:.1f} s.",
     ]
+
+
+def _help_words(simulation: Simulation) -> list[str]:
+    """Say what a helper did, if there was one."""
+    found = simulation.helper
+    if found is None:
+        return []
+    ended = f" It was given up: {found.ended}." if found.ended else ""
+    return [f"{found.name} helped with {count(found.answers, 'answer')}{for_cost(found.cost)}.{ended}"]
 
 
 def _how_soon(simulation: Simulation) -> list[str]:
@@ -111,8 +137,8 @@ def _how_soon(simulation: Simulation) -> list[str]:
 
 def _read_labelled(
     data: str, truth: str | None, options: CampaignOptions, bars: Bars
-) -> tuple[PreparedData, AnyArray, list[str]]:
-    """Read a dataset by its name, or a file or folder: its rows, their true labels, and what to say about them."""
+) -> tuple[PreparedData, AnyArray, Predictions, list[str]]:
+    """Read a dataset by its name, or a file or folder: rows, true labels, predictions, and what to say about them."""
     table = open_table(data, encoding=options.encoding, progress=bars)
     if truth is None and not is_dataset(data):
         raise ParameterError("--truth is missing: give a .npy file of labels, or the name of the label column")
@@ -120,14 +146,14 @@ def _read_labelled(
     if n := table.n_rows - len(known):
         raise DataError(f"{truth or data} has no label for {n} row(s): fill or drop them first")
     columns = [name for name in (truth, options.label_column) if name is not None and name in table.columns]
-    predicted = [name for names in split_names(table, options.predicted or ()) for name in names]
+    predicted = find_predictions(table, options.predicted or (), id_column=options.id_column)
     prepared = prepare(
-        table, exclude=[*columns, *predicted, *options.hidden], seed=options.seed or 0, progress=bars,
+        table, exclude=[*columns, *predicted.apart, *options.hidden], seed=options.seed or 0, progress=bars,
         fetching=bars.say, needed=not predicted, **options.taken(),
     )  # fmt: skip
     read = [*prepared.plan.describe_columns(EMBEDDED), *prepared.plan.notices]
     notices = [*prepared.notices, *read, *(notice for name in columns for notice in label_notices(table, name))]
-    return prepared, np.array(list(known.values())), notices
+    return prepared, np.array(list(known.values())), predicted, notices
 
 
 def _peak_rss_mb() -> float | None:

@@ -102,6 +102,9 @@ def fit_belief(codes: IntArray, sure: Doubles | None, rows: Rows, classes: Rows,
     counts = np.bincount(classes, minlength=n_classes) + np.bincount(codes[said], minlength=n_classes) / max(
         float(said.sum()), 1.0
     )
+    # One more answer that says nothing: a hundred predictions without a miss are no reason to be surer than 99 %.
+    blur = 1.0 / (1.0 + len(answered)) if len(answered) else 0.0
+    everywhere, left_out = ((1.0 - blur) * chances + 0.5 * blur for chances in (everywhere, left_out))
     wrong = (codes[rows] != classes) & said[rows]
     confused = None
     if n_classes <= _MOST_CLASSES:

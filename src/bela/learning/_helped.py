@@ -28,15 +28,15 @@ def helper_scores(
 ) -> Iterator[tuple[str, Floats, Floats]]:
     """Yield scores of all rows by what a helper says, and of the rows that people have answered, each with a name.
 
-    First its word on a row itself, for what people say where it says that. Then models that have learnt from the helper
-    alone, for all rows: a row that it has spoken about is scored by one that has not heard that, so that the answers
-    of people, by which the model is judged, are like all other rows.
+    Models that have learnt from the helper alone, for all rows: a row that it has spoken about is scored by one that
+    has not heard that, so that the answers of people, by which the model is judged, are like all other rows. And its
+    word on a row itself, for what people say where it says that; where it has said nothing, what it says of the rows
+    around, as this member may be the only one that counts.
     """
     rows: Rows = np.asarray(helped.rows, np.intp)
     codes: Rows = np.asarray(helped.codes, np.intp)
     if len(rows) < _LEAST or len(np.unique(codes)) < 2:
         return
-    yield "helper's word", *_word(helped, answers, n_classes, graph.n_rows)
     rng = np.random.default_rng([seed, len(rows), n_classes])
     ridge = fit_kernel_ridge(views[_VIEW][rows], codes, n_classes, rng)
     scores = ridge.score(views[_VIEW])
@@ -46,6 +46,11 @@ def helper_scores(
     spread = everywhere.copy()
     spread[rows] = left_out
     yield "helper's graph", spread, spread[answers.rows]
+    word, of_answers = _word(helped, answers, n_classes, graph.n_rows)
+    silent = np.ones(graph.n_rows, dtype=bool)
+    silent[rows] = False
+    word[silent], of_answers[silent[answers.rows]] = spread[silent], spread[answers.rows[silent[answers.rows]]]
+    yield "helper's word", word, of_answers
 
 
 def _word(helped: Answers, answers: Answers, n_classes: int, n_rows: int) -> tuple[Floats, Floats]:

@@ -1,9 +1,9 @@
 """The learner of the certified method: it knows all rows from the start, and labels them all from few answers.
 
 Members: kernel ridge on the features as they are, smoothed over the neighbour graph a little, and a lot; label
-propagation on the graph; a linear model and boosted trees for data that want them; what others have predicted, as far
-as it is believed, and kernel ridge that sees where it errs. A stack of these, weighed by how well each predicted
-answers that it had not seen.
+propagation on the graph; a linear model and boosted trees for data that want them; what others have predicted of a row
+and of those around it, as far as it is believed, and kernel ridge that sees where it errs. A stack of these, weighed by
+how well each predicted answers that it had not seen.
 """
 
 import threading
@@ -16,14 +16,15 @@ import numpy as np
 
 from bela.errors import DataError, ParameterError
 from bela.features._scaling import Components, Prepared
-from bela.learning._belief import rank_scores
+from bela.learning._around import predicted_around
+from bela.learning._belief import fit_belief, rank_scores
 from bela.learning._fit import Fit
 from bela.learning._graph import MOST_ROWS, Floats, Graph, Rows, build_graph, deal_folds, propagate
 from bela.learning._helped import Answers, helper_scores
 from bela.learning._kernel_ridge import fit_kernel_ridge, fit_linear_ridge
 from bela.learning._predicted import fit_beliefs
 from bela.learning._questions import Picks, choose_questions, cold_start, one_thread
-from bela.learning._stack import fit_stack
+from bela.learning._stack import fit_stack, sharpen, vanishing
 from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray
 
 LITTLE = 2  # steps of smoothing
@@ -145,7 +146,7 @@ class TransductiveLearner:
         And from what was predicted, a class code for each row, and what a helper says, as far as answers bear it out.
         """
         places: Rows = np.asarray(rows, np.intp)
-        if len(rows) == 0 or len(rows) != len(codes):
+        if (len(rows) == 0 and not predicted) or len(rows) != len(codes):
             raise ParameterError(f"a fit needs answers, a code for each row: got {len(rows)} rows, {len(codes)} codes")
         self.prepare()
         classes = np.unique(np.concatenate([codes, *(some[some != UNKNOWN] for some in predicted)]))
@@ -172,15 +173,33 @@ class TransductiveLearner:
     def _predicted_members(
         self, predicted: Sequence[IntArray], rows: Rows, classes: Rows, n_classes: int, rng: np.random.Generator
     ) -> Iterator[_Member]:
-        """Each prediction as far as it is believed, and the features with all of them beside: where do they err?"""
-        beliefs = fit_beliefs(predicted, self._scores, rows, classes, n_classes)
-        for i, belief in enumerate(beliefs):
-            left_out = belief.log_chances_left_out()
-            yield _Member(name=f"prediction {i}", left_out=left_out, usual=1.0, score=belief.log_chances)
+        """Each prediction as far as it is believed: of the row or of those around it, whichever says more.
+
+        One witness has one voice. And all of them beside the features, which learns from answers where they err: that
+        takes many, so it counts once it knows more than they.
+        """
+        judged = ~vanishing(classes)
+
+        def loss(left_out: Floats) -> float:
+            return sharpen(left_out[judged], classes[judged])[1]
+
+        voices = list[_Member]()
+        for i, belief in enumerate(fit_beliefs(predicted, self._scores, rows, classes, n_classes)):
+            codes, sure = predicted_around(self.graph, predicted[i], n_classes)
+            near = fit_belief(codes, rank_scores(sure, codes != UNKNOWN), rows, classes, n_classes)
+            both = [
+                _Member(name=name, left_out=one.log_chances_left_out(), usual=1.0, score=one.log_chances)
+                for name, one in ((f"prediction {i}", belief), (f"around prediction {i}", near))
+            ]
+            voices += [min(both, key=lambda member: loss(member.left_out))] if judged.any() else both
+        yield from voices
+        if not judged.any():
+            return
         beside = [self._features.dense, *(self._beside(codes, i, n_classes) for i, codes in enumerate(predicted))]
         X = np.concatenate(beside, axis=1)
         ridge = fit_kernel_ridge(X[rows], classes, n_classes, rng)
-        yield _Member(name="together", left_out=ridge.left_out, usual=4.0, score=partial(ridge.score, X))
+        if loss(ridge.left_out) < min(loss(member.left_out) for member in voices):
+            yield _Member(name="together", left_out=ridge.left_out, usual=4.0, score=partial(ridge.score, X))
 
     def _beside(self, codes: IntArray, number: int, n_classes: int) -> Floats:
         """Return a prediction as features: its class, of length 1 as the other features are, and how sure it is."""

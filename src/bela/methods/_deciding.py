@@ -1,6 +1,6 @@
 """What methods share: one assessment a version of the book, labels by majority, a memo that choices move."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from bela.records import (
     FloatArray,
     Guarantee,
     IntArray,
+    Label,
     Labelling,
     Proposal,
     Role,
@@ -43,6 +44,10 @@ class AssessingMethod:
     def helper_rows(self, book: Book) -> Sequence[int] | None:
         """Nothing is learnt from a helper, unless a subclass says so."""
         return None
+
+    def helper_examples(self, book: Book) -> Mapping[int, Label]:
+        """Nothing is shown to a helper, unless a subclass says so."""
+        return {}
 
     def _assess(self, book: Book) -> Assessment:
         raise NotImplementedError

@@ -41,6 +41,7 @@ class OracleOptions:
     keep_running: bool = False
     llm: ModelChoice = field(default_factory=ModelChoice)
     may_decline: bool = False  # whether somebody else is asked where it cannot tell
+    begun: Path | None = None  # the folder of the campaign, if it is there already
 
     def __post_init__(self) -> None:
         if self.batch is not None and self.batch < 1:

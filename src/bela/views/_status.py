@@ -69,6 +69,8 @@ class CampaignStatus:
     skipped: int
     given: int
     corrected: int
+    helped: int
+    helper_cost: float
     target: float | None
     class_target: float | None
     budget: int | None
@@ -171,6 +173,7 @@ class Monitor:
                 suggest_draws=self._suggest_draws,
                 answers=book.n_asked, training=certificate.n_training, bounds=certificate.n_bounds,
                 skipped=book.n_skipped, given=look.n_given, corrected=look.n_corrected,
+                helped=book.help.n_answers, helper_cost=book.help.cost,
                 target=book.target, class_target=book.class_target, budget=book.budget,
                 confidence=campaign.confidence, lower=float(certificate.lower),
                 claim=certificate.claim if audit is None else audit.claim, word=certificate.guarantee.word,

@@ -10,6 +10,7 @@ from bela.features import is_many
 from bela.learning import Answers
 from bela.methods.bela._looks import Epoch
 from bela.protocols import Setup
+from bela.records import BoolArray, IntArray, Label
 
 _STREAM = 13  # of its own: which rows are put to the helper may predict no draw
 _EACH = 10  # rows for the helper for each that training picks
@@ -23,18 +24,51 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
     These are the rows that training has picked, so that people and helper meet on them, and others by chance. Whether
     any of them was drawn makes no difference. One that is worthless by the batches that were learnt is asked no more.
     """
-    if book.help.name is None:
-        return []
-    learnt = epoch.training({row: code for row, code in teaches.items() if epoch.batch_of.get(row, 0) <= n_learnt})
-    if is_worthless(book, setup, epoch, learnt):
+    learnt = learnt_answers(epoch, teaches, n_learnt)
+    if book.help.name is None or is_worthless(book, setup, epoch, learnt):
         return []
     return [row for row in _wanted(setup, epoch) if row not in book.help.said]
 
 
+def learnt_answers(epoch: Epoch, teaches: Mapping[int, int], n_learnt: int) -> Answers:
+    """Return what the last revision has learnt from, whatever else was answered since."""
+    return epoch.training({row: code for row, code in teaches.items() if epoch.batch_of.get(row, 0) <= n_learnt})
+
+
+def examples_for_helper(book: Book, epoch: Epoch, teaches: Mapping[int, int], n_learnt: int) -> dict[int, Label]:
+    """Return rows that a helper may be shown with their labels: what the last revision has learnt from.
+
+    Not what was answered since: who is asked what first depends on draws, and so would what the helper says.
+    """
+    learnt = learnt_answers(epoch, teaches, n_learnt)
+    classes = book.codes.classes
+    return {row: classes[code] for row, code in zip(learnt.rows.tolist(), learnt.codes.tolist(), strict=True)}
+
+
+def declined_rows(book: Book, setup: Setup, epoch: Epoch | None, taken: BoolArray) -> IntArray:
+    """Return the rows that the helper could not tell, in an order that nothing but chance has decided.
+
+    People are asked about them next, a quarter of what they are asked to teach at most: on others both must meet.
+    Training in an `epoch` hears of no others than of those that it hears answers about.
+    """
+    heard = None if epoch is None else _heard(setup, epoch)
+    rows = [r for r, label in book.help.said.items() if label is None and (heard is None or r in heard)]
+    if not rows:
+        return np.array([], dtype=np.intp)
+    order = _order(setup, book.n_rows)
+    order = order[np.isin(order, rows)]
+    return np.asarray(order[~taken[order]], dtype=np.intp)
+
+
+def _order(setup: Setup, n_rows: int) -> IntArray:
+    """Return the rows by which a helper comes to others than those that training has picked."""
+    rng = setup.rng(_STREAM, 0)
+    return rng.choice(n_rows, min(_MOST, n_rows), replace=False) if is_many(n_rows) else rng.permutation(n_rows)
+
+
 def _wanted(setup: Setup, epoch: Epoch) -> list[int]:
     """Return all rows that an epoch has had a helper asked about so far."""
-    rng, n = setup.rng(_STREAM, 0), epoch.drawable.n_rows
-    order = rng.choice(n, min(_MOST, n), replace=False) if is_many(n) else rng.permutation(n)
+    order = _order(setup, epoch.drawable.n_rows)
     chosen = order[epoch.drawable.inside(order)][: _EACH * (len(epoch.base.rows) + len(epoch.picks))]
     return list(dict.fromkeys([*epoch.picks, *chosen.tolist()]))
 

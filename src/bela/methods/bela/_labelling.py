@@ -41,7 +41,7 @@ def first_questions(setup: Setup, learner: Learner, rng: np.random.Generator) ->
     if not setup.predictions:
         return np.asarray(usual)
     predicted, nothing = [one.codes for one in setup.predictions.values()], np.array([], dtype=np.intp)
-    fit = learner_of_predictions(setup).fit(nothing, nothing, predicted)
+    fit = learner.fit(nothing, nothing, predicted)
     asked = np.zeros(setup.source.n_rows, dtype=bool)
     return np.asarray(learner.next_questions(fit, asked, len(usual), uniform_share=0.0, rng=rng).rows)
 

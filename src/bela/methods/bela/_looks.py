@@ -55,6 +55,7 @@ class Epoch:
     n_looks: int
     ended: bool
     sparing: bool = False  # whether there are predictions: what is asked is to be put right, rather than to teach
+    early: bool = False  # whether the first look is at labels that others have predicted, before anything is learnt
     picks: list[int] = field(default_factory=list)  # rows chosen for training since, in order, drawn ones too
     batch_of: dict[int, int] = field(default_factory=dict)  # which batch of picks a row came with, from 1 on
     n_batches: int = 0
@@ -78,15 +79,16 @@ class Epoch:
         drawable = AllBut(book.n_rows, np.setdiff1d(taken, np.array(asking, dtype=np.intp)))
         most = book.n_rows if book.budget is None else min(book.budget, book.n_rows)
         n_looks = 1 + max(0, math.floor(math.log(max(most / first, 1.0)) / math.log(GROWTH) + 1e-9))
+        early = sparing and not book.given and not book.n_revisions
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
-            first=first, n_looks=n_looks, ended=not (book.target is None and book.budget is None),
+            first=first, n_looks=n_looks + early, early=early, ended=not (book.target is None and book.budget is None),
             spoken=frozenset(book.help.said), helped=book.help.name is not None, sparing=sparing,
         )  # fmt: skip
 
     def size(self, look: int) -> int:
         """How many answers of the epoch there are at a look."""
-        return round(self.first * GROWTH**look)
+        return round(self.first * GROWTH ** max(look - self.early, 0))
 
     def part(self, look: int) -> float:
         """Return the part of alpha that a look may fail with; all parts add up to alpha at most."""
@@ -111,14 +113,15 @@ class Epoch:
     @property
     def first_draws(self) -> int:
         """How many draws a look is at that comes before any training: at labels that others have predicted."""
-        return math.ceil(USUAL * self.first)
+        return self.first - round((1.0 - (WITH_AN_END if self.ended else USUAL)) * self.first)
 
     def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None, n_classes: int = 0) -> int:
         """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
         size, alpha = self.size(look), max(self.part(look), 1e-6)
         if self.ended or self.helped or error is None:
             share = HELPED if self.helped else WITH_AN_END if self.ended else USUAL
-            if not self.helped and self.ended and self.sparing and size > SPARED:
+            many = error is not None and error >= _FEW  # with few errors, most that is asked is not put right either
+            if not self.helped and self.ended and self.sparing and many and size > SPARED:
                 share = (WITH_AN_END * SPARED + SPARING * (size - SPARED)) / size
         else:
             share = best_share(error, n_learnt, len(self.base.rows) + size, alpha, n_classes)

@@ -1,7 +1,7 @@
 """The certified method: labels by a learner that sees all rows, certified by random draws that it has not seen."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,7 +16,10 @@ from bela.methods import METHODS
 from bela.methods._deciding import AssessingMethod, codes_now
 from bela.methods.bela._certificates import Certificates, Draw, Replay, Trained
 from bela.methods.bela._favouring import cell_weights, cut_pool, favour, needs_cut, plan_for_classes, row_weight
-from bela.methods.bela._helping import helped_answers, is_worthless, rows_for_helper
+
+from bela.methods.bela._helping import (  # isort: skip
+    declined_rows, examples_for_helper, helped_answers, is_worthless, rows_for_helper,
+)  # fmt: skip
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
 from bela.methods.bela._looks import TRAINING, Epoch, likely_error
 from bela.methods.bela._parts import take_parts
@@ -24,7 +27,7 @@ from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, mak
 from bela.methods.bela._population import Pool
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
-from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Proposal, Role
+from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Label, Proposal, Role
 from bela.storage import digest_arrays
 
 _DRAWS = 12  # a stream of its own, as that of training is: nothing about training may predict a draw
@@ -155,8 +158,7 @@ class Bela(AssessingMethod):
         *arrays, rows, picks, uniform = kept
         if len(rows):
             self._pick_first(book)
-        revision = Revision.from_arrays(arrays, rows)
-        index = self.certificates.add(book, revision)
+        index = self.certificates.add(book, revision := Revision.from_arrays(arrays, rows))
         self._representative.update((int(row), 1.0) for row in picks[uniform])
         epoch = self.epoch
         if not event.separated:
@@ -292,6 +294,10 @@ class Bela(AssessingMethod):
         self._pick_first(book)
         return rows_for_helper(book, self.setup, self.epoch, self._teaches, self._n_learnt)
 
+    def helper_examples(self, book: Book) -> Mapping[int, Label]:
+        """Return what the helper may be shown: what the last revision has learnt from."""
+        return examples_for_helper(book, self.epoch, self._teaches, self._n_learnt)
+
     @property
     def _has_learnt(self) -> bool:
         """Whether there is a revision that has learnt from answers."""
@@ -342,6 +348,7 @@ class Bela(AssessingMethod):
             codes=answers.codes, taken=taken, n_next=n_next, separated=separated, looks=looks, alpha=alpha,
             representative=np.array(drawn), rng=self.setup.rng(TRAINING, number), learner=self.learner,
             helped=helped_answers(book, self.setup, epoch if separated else None), is_due=lambda: self.epoch is epoch,
+            declined=declined_rows(book, self.setup, epoch if separated else None, taken),
             predicted=tuple(codes_now(book, one.codes) for one in self.setup.predictions.values()),
         )  # fmt: skip
 

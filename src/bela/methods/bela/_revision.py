@@ -1,7 +1,7 @@
 """One revision of the certified method: what the training answers so far say about every row, and its making."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -16,8 +16,8 @@ from bela.methods.bela._population import AllBut
 from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray
 from bela.storage import digest_arrays, empty_array
 
-VERSION = 2  # to be raised with every change of what a revision comes to
-SAMPLED_VERSION = 3  # the same where it comes by a sample of the rows
+VERSION = 3  # to be raised with every change of what a revision comes to
+SAMPLED_VERSION = 4  # the same where it comes by a sample of the rows
 _CAUTION = 20.0  # nats of log-loss that it takes to change the fit's own view of its errors by a factor of e
 # What the learner thinks of its errors is right within a factor of two with a hundred answers, later within a third:
 # it is worth as much as so many errors that were seen.
@@ -156,6 +156,7 @@ class RevisionJob:
     looks: tuple[tuple[int, float], ...] = ()
     alpha: float = 0.0
     helped: Answers | None = None  # what a helper says, which is not believed
+    declined: IntArray = field(default_factory=lambda: np.array([], dtype=np.intp))  # rows that it could not tell
 
     @property
     def method_version(self) -> int:
@@ -183,8 +184,14 @@ class RevisionJob:
         revision = make_revision(fit, codes, self.representative)
         seen, *arrays = revision.to_arrays()
         n_next = 0 if self.taken.all() else self.n_next(revision.error_rate, len(classes))
-        picks = learner.next_questions(fit, self.taken, n_next, uniform_share=0.0, rng=self.rng)
-        return [_recoded(seen, classes), *arrays, self.rows, picks.rows, picks.uniform]
+        declined = self.declined[: n_next // 4]
+        taken = self.taken.copy() if len(declined) else self.taken
+        taken[declined] = True
+        n_next = min(n_next - len(declined), int((~taken).sum()))
+        picks = learner.next_questions(fit, taken, n_next, uniform_share=0.0, rng=self.rng)
+        chosen = np.concatenate([declined, picks.rows]).astype(np.intp)
+        uniform = np.concatenate([np.zeros(len(declined), dtype=bool), picks.uniform])
+        return [_recoded(seen, classes), *arrays, self.rows, chosen, uniform]
 
     def decide(self, book: Book, arrays: Sequence[AnyArray]) -> Revised | None:
         """Adopt the revision, with the parts of alpha that its certificates may spend, unless it comes too late."""

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from bela._calls import is_private
 from bela.errors import JournalError, ParameterError
 from bela.labels import label_to_text
 from bela.oracles._kinds import ORACLES, ModelChoice, OracleContext, OracleOptions
 from bela.oracles.llm import ChatClient, LLMOracle, Price, Purse
-from bela.oracles.llm._client import check_url, is_private
+from bela.oracles.llm._client import check_url
 from bela.oracles.llm._cost import check_cap
 from bela.oracles.llm._prompt import choose_examples
 from bela.storage import PaidCalls, write_durably
@@ -66,6 +67,8 @@ def choose_llm(argument: str, options: OracleOptions) -> Callable[[OracleContext
     if said.url is not None:
         check_url(said.url)
     check_cap(said.cap, None if said.price is None else Price.parse(said.price))
+    if options.begun is None or not (options.begun / MODEL_FILE).exists():
+        _check_named(said.url, said.model)
     return lambda context: make_llm(options, context)
 
 
@@ -130,9 +133,7 @@ def _combine(said: ModelChoice, before: FrozenModel | None, context: OracleConte
     """Return the model as it was frozen, if it was, and what may be changed as it was said now."""
     url = said.url or (None if before is None else before.url)
     model = said.model or (None if before is None else before.model)
-    if url is None or model is None:
-        missing = "--llm-url" if url is None else "--llm-model"
-        raise ParameterError(f"which language model is to answer? Name it with {missing}")
+    url, model = _check_named(url, model)
     guidelines = said.guidelines
     if guidelines is None:
         guidelines = before.guidelines if before is not None else _read_guidelines(context.folder)
@@ -157,6 +158,13 @@ def _combine(said: ModelChoice, before: FrozenModel | None, context: OracleConte
                 another = "its answers rest on that: leave it out, or begin another campaign with --campaign"
                 raise ParameterError(f"{option} contradicts the {MODEL_FILE} of the campaign: {another}")
     return frozen
+
+
+def _check_named(url: str | None, model: str | None) -> tuple[str, str]:
+    if url is None or model is None:
+        missing = "--llm-url" if url is None else "--llm-model"
+        raise ParameterError(f"which language model is to answer? Name it with {missing}")
+    return url, model
 
 
 def _class_names(context: OracleContext) -> Sequence[str]:

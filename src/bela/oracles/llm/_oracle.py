@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import replace
 
+from bela._calls import CallFailed
 from bela.errors import BelaError, ParameterError
 from bela.labels import label_to_text
 from bela.oracles._reader import RecordOf
-from bela.oracles.llm._client import CallFailed, ChatClient, Reply
+from bela.oracles.llm._client import ChatClient, Reply
 from bela.oracles.llm._cost import Price, Purse, estimate_answer, most_tokens
-from bela.oracles.llm._prompt import Prompt, key_of
+from bela.oracles.llm._prompt import Prompt, choose_examples, key_of
 from bela.oracles.llm._replies import read_label
 from bela.oracles.llm._rows import RowContent
 from bela.records import Answer, IntArray, Json, Label
@@ -59,13 +61,15 @@ class LLMOracle:
         if not classes:
             raise ParameterError("a language model must know the classes: name them with --classes A,B,...")
         self._labels = {label_to_text(label).strip(): label for label in classes}
+        self._given = dict(examples)
         self._asking: dict[str, threading.Lock] = {}  # by what is asked: rows may be alike
         self._content, self._reading = RowContent(records, hide), threading.Lock()
-        shown = tuple((self._content(row), label_to_text(label)) for row, label in examples)
         self.prompt = Prompt(
-            classes=tuple(self._labels), guidelines=guidelines, examples=shown, may_decline=may_decline
+            classes=tuple(self._labels), guidelines=guidelines, examples=self._shown(self._given),
+            may_decline=may_decline,
         )  # fmt: skip
         self._client, self._purse, self._parallel = client, purse or Purse(PaidCalls(), Price()), parallel
+        self._closed = threading.Event()
         self._first, self._pool = first, ThreadPoolExecutor(parallel, thread_name_prefix="bela-llm")
 
     @property
@@ -78,6 +82,19 @@ class LLMOracle:
         """How many rows are asked at once."""
         return self._parallel
 
+    def show_examples(self, labels: Mapping[int, Label]) -> None:
+        """Show some of these rows with their labels from now on, beside what it was shown from the start.
+
+        For a helper only: an oracle's answers must not depend on what others have answered.
+        """
+        found = choose_examples({**labels, **self._given}, tuple(self._labels))
+        if found:
+            self.prompt = replace(self.prompt, examples=self._shown(dict(found)))
+
+    def _shown(self, examples: Mapping[int, Label]) -> tuple[tuple[Json, str], ...]:
+        with self._reading:
+            return tuple((self._content(row), label_to_text(label)) for row, label in examples.items())
+
     def answers(self, rows: IntArray | Sequence[int]) -> Generator[Answer, None, None]:
         """Yield each answer as soon as it is there; when one fails, no more are begun, and those under way end."""
         asked = list(dict.fromkeys(int(row) for row in rows))
@@ -88,7 +105,7 @@ class LLMOracle:
 
         def answer(row: int) -> Answer | None:
             try:
-                return None if failed.is_set() else self._answer(row)
+                return None if failed.is_set() or self._closed.is_set() else self._answer(row)
             except BaseException:
                 failed.set()
                 raise
@@ -128,8 +145,9 @@ class LLMOracle:
 
     def close(self) -> None:
         """Let calls under way come to their end, as they are paid for, and let go of everything."""
+        self._closed.set()  # rather than cancelling: whoever waits for answers would not be told of that
         self._client.stop()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=True)
         self._client.close()
         self._purse.paid.close()
 

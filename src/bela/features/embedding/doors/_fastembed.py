@@ -4,6 +4,7 @@ import importlib
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,8 @@ def _about(kind: str, model: str) -> dict[str, Any]:
 def _open(kind: str, model: str, *, here: bool) -> Any:
     """Load a model; None if it is to be `here` and is not."""
     kind_of = getattr(importlib.import_module(PACKAGE), CLASSES[kind])
+    with suppress(ImportError):  # it writes each model that is not here on the terminal as an error
+        importlib.import_module("loguru").logger.disable(PACKAGE)
     try:
         return kind_of(model, cache_dir=str(_cache()), local_files_only=here, threads=n_cores())
     except Exception as error:

@@ -1,75 +1,52 @@
 """Any address that speaks as OpenAI's embeddings do: Ollama, vLLM, OpenAI itself. The rows are sent there."""
 
 import hashlib
-import importlib
+import json
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from bela._calls import Caller, check_address, excerpt, is_private
 from bela.errors import EmbeddingError, ParameterError
-from bela.features.embedding._doors import ADDRESS, EMBEDDINGS
+from bela.features.embedding._doors import EMBEDDINGS
 from bela.features.embedding._weights import need
-from bela.records import AnyArray
+from bela.records import AnyArray, Json
 
 OPENAI = "https://api.openai.com/v1"
-BATCH = 128
-TRIES = 6
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before another try
+AT_ONCE = 4  # requests: most of the time of each is spent on the way
+TEXTS = 128  # of a request
 TIMEOUT = 120.0
-BUSY = frozenset([408, 409, 425, 429])  # and 500 to 599: another try may do
-_LOOPBACK = frozenset(["localhost", "127.0.0.1", "::1"])
-_SAID = 200  # characters of what a server says
+_MOST_BYTES = 64 << 20  # of a reply: 128 vectors of some thousand numbers as text
 
 
 class _Remote:
-    batch = BATCH
+    batch = AT_ONCE * TEXTS
 
-    def __init__(self, model: str, address: str, key: str | None, wait: Callable[[float], object]) -> None:
-        client = importlib.import_module("httpx2")
-        self._errors: type[Exception] = client.HTTPError
-        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        # a server that sends us elsewhere would get the key and the rows: not followed
-        self._client = client.Client(headers=headers, timeout=TIMEOUT, follow_redirects=False)
-        self._model, self._address, self._wait = model, address, wait
+    def __init__(self, model: str, address: str, key: str | None, wait: Callable[[float], object] | None) -> None:
+        self._model, self._where = model, f"the model {model!r} at {address}"
+        self._caller = Caller(
+            address, name=self._where, error=EmbeddingError, most_bytes=_MOST_BYTES, key=key, timeout=TIMEOUT,
+            kept="what is done is kept, and the same command goes on", parallel=AT_ONCE, backoff=1.0, wait=wait,
+        )  # fmt: skip
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="bela-embed")
 
     def __call__(self, items: Sequence[str]) -> AnyArray:
-        body = {"model": self._model, "input": list(items), "encoding_format": "float"}
-        problem = ""
-        for attempt in range(TRIES):
-            pause = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)
-            try:
-                reply = self._client.post(f"{self._address}/embeddings", json=body)
-            except self._errors as error:
-                problem = f"{type(error).__name__}: {error}"
-            else:
-                if reply.status_code == 200:
-                    return self._vectors(reply, len(items))
-                problem = f"it says {reply.status_code} {_short(reply.text)}"
-                if reply.status_code not in BUSY and reply.status_code < 500:
-                    raise EmbeddingError(f"{self._where} will not embed: {problem}")
-                pause = min(LONGEST_WAIT, max(pause, _retry_after(reply.headers)))
-            if attempt + 1 < TRIES:
-                self._wait(pause)
-        done = "what is done is kept, and the same command goes on"
-        raise EmbeddingError(f"{self._where} did not answer {TRIES} times ({_short(problem)}): {done}")
+        parts = [items[start : start + TEXTS] for start in range(0, len(items), TEXTS)]
+        return np.concatenate(list(self._threads.map(self._ask, parts)))
 
-    @property
-    def _where(self) -> str:
-        return f"the model {self._model!r} at {self._address}"
-
-    def _vectors(self, reply: Any, n: int) -> AnyArray:
-        """Return the vectors of a reply, in the order of what was sent."""
+    def _ask(self, items: Sequence[str]) -> AnyArray:
+        """Return the vectors of texts, in their order."""
+        body: dict[str, Json] = {"model": self._model, "input": list(items), "encoding_format": "float"}
+        content, n = self._caller.ask("embeddings", body), len(items)
         try:
-            entries = sorted(reply.json()["data"], key=lambda entry: entry["index"])
+            entries = sorted(json.loads(content)["data"], key=lambda entry: entry["index"])
             if [entry["index"] for entry in entries] != list(range(n)):
                 raise ValueError(f"{len(entries)} vectors for {n} texts")
             return np.array([entry["embedding"] for entry in entries], np.float32)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            what = f"{type(error).__name__}: {error}; it says {_short(reply.text)}"
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            what = f"{type(error).__name__}: {error}; it says {excerpt(content)}"
             raise EmbeddingError(f"{self._where} gave no vectors for {n} texts ({what}): check the address") from None
 
 
@@ -82,7 +59,7 @@ class OpenAIDoor:
     kinds = ("text",)
     is_safe = False
 
-    def __init__(self, wait: Callable[[float], object] = time.sleep) -> None:
+    def __init__(self, wait: Callable[[float], object] | None = None) -> None:
         self._wait = wait
 
     def found(self, kind: str) -> Sequence[str]:
@@ -107,32 +84,17 @@ def _place(model: str) -> tuple[str, str]:
     """Return the name and the address of a model."""
     name, _, address = model.partition("@")
     address = (address or os.environ.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
-    if not address.startswith(ADDRESS) or not urlsplit(address).hostname:
-        raise ParameterError(f"{address!r} is no address: write NAME@http://HOST:PORT/v1")
-    if urlsplit(address).username or urlsplit(address).password:
-        raise ParameterError("an address with a password in it would be written down: put the key into BELA_API_KEY")
+    check_address(address, f"--embed {name}@")
     return name, address
 
 
 def _key(model: str) -> str | None:
     """Return the key for an address; one that everybody on the way could read is not sent."""
-    parts = urlsplit(_place(model)[1])
+    address = _place(model)[1]
     key = os.environ.get("BELA_API_KEY" if "@" in model else "OPENAI_API_KEY") or None
-    if key is not None and parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        raise ParameterError(f"a key is not sent to {parts.hostname} in the clear: use https, or unset the key")
+    if key is not None and not is_private(address):
+        raise ParameterError(f"a key is not sent to {address} in the clear: use https, or unset the key")
     return key
-
-
-def _retry_after(headers: Mapping[str, str]) -> float:
-    try:
-        return float(headers.get("retry-after", 0))
-    except ValueError:  # a date
-        return 0.0
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _SAID else f"{text[:_SAID]}…"
 
 
 EMBEDDINGS.add("openai", OpenAIDoor())

@@ -4,6 +4,7 @@ import { drawHistory } from "./history.js";
 import { fill, h, icon } from "./dom.js";
 import { explain } from "./explain.js";
 import {
+  amount,
   count,
   duration,
   percent,
@@ -118,11 +119,13 @@ function draw(news) {
 }
 
 function facts(news) {
-  const { answers, training, bounds, skipped, given, forecast, expected, target, budget, audit } = news;
+  const { answers, training, bounds, skipped, given, helped, forecast, expected, target, budget, audit } = news;
   const reason = news.stop_reason;
   const rows = [];
   if (expected !== null && expected !== undefined && answers) rows.push(["Right, as expected", percent(expected)]);
-  rows.push(["Answers", count(answers), audit ? null : `${count(training)} chosen, ${count(bounds)} random`]);
+  const roles = audit ? null : `${count(training)} chosen, ${count(bounds)} random`;
+  rows.push([helped ? "You answered" : "Answers", count(answers), roles]);
+  if (helped) rows.push(["The helper", count(helped), news.helper_cost ? `for ${amount(news.helper_cost)}` : null]);
   if (reason) rows.push(["Still needed", reason === "target" ? "none" : "—"]);
   else if (forecast) {
     const range = forecast.high > forecast.low ? `between ${count(forecast.low)} and ${count(forecast.high)}` : null;

@@ -12,6 +12,11 @@ export function plural(n, one, many = `${one}s`) {
   return `${count(n)}${NBSP}${n === 1 ? one : many}`;
 }
 
+/** What something has cost, in whatever money: two digits that mean something, however small. */
+export function amount(cost) {
+  return new Intl.NumberFormat("en-GB", { maximumSignificantDigits: cost < 1 ? 2 : 6 }).format(cost);
+}
+
 /** A share in per cent. */
 export function percent(share, digits = 1) {
   return `${(share * 100).toFixed(digits)}${NBSP}%`;
