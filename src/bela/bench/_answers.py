@@ -97,11 +97,11 @@ def _describe(rows: Sequence[Row]) -> list[str]:
     wrong = sum(int(row["violations"]) > 0 for row in certified)
     return [
         "Answers until at least this share of all labels is certified right with confidence 0.95, every answer "
-        "counted; the median over the seeds, with the least and the most and their number. `margin` and `random` look at their "
-        "hold-out repeatedly, with alpha divided over the looks; `hsal`, `plal` and `bela-paper` stop at their own "
-        f"bound, which is not a guarantee. `pac` takes one look, at its default sizes. Whoever had not reached the "
-        f"share with {MOST} times the bar was stopped there (>). `bela`, `margin`, `random` and `pac` see image "
-        "features (unless *raw*), the others pixels. *With predictions*: the columns of data/predictions, which "
+        "counted; the median over the seeds, with the least and the most and their number. `margin` and `random` look "
+        "at their hold-out repeatedly, with alpha divided over the looks; `hsal`, `plal` and `bela-paper` stop at "
+        "their own bound, which is not a guarantee. `pac` takes one look, at its default sizes. Whoever had not "
+        f"reached the share with {MOST} times the bar was stopped there (>). `bela`, `margin`, `random` and `pac` see "
+        "image features (unless *raw*), the others pixels. *With predictions*: the columns of data/predictions, which "
         "`bela` takes with `predictions=`. PAC labels itself decides by its own rule on the same predictions, as its "
         f"authors run it (a tenth of the rows its sample, equal confidences told apart at random): the mean of "
         f"{PAC_SEEDS} seeds. Its normal bound is an approximation, its betting bound holds for finite samples.",
@@ -154,4 +154,5 @@ def _draw(rows: Sequence[Row], folder: Path) -> list[str]:
 ANSWERS = Part(
     name="answers", title="Answers needed, method by method", key=("data", "features", "target", "method", "seed"),
     jobs=_jobs, measure=measure_answers, describe=_describe, draw=_draw,
+    is_instant=lambda job: job["method"] in ITS_OWN,
 )  # fmt: skip

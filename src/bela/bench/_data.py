@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,6 +99,7 @@ def made_rows(n_rows: int) -> LabelledData:
     return LabelledData(rows=np.load(path, mmap_mode="r"), truth=np.load(labels))
 
 
+@functools.lru_cache(1)
 def _load_predicted(name: str) -> LabelledData:
     from bela.campaign import read_predictions, split_names
 

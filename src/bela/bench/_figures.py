@@ -34,10 +34,15 @@ def draw_dots(groups: Mapping[str, Mapping[str, tuple[float, bool]]], *, x: str)
 
 def draw_powers(lines: Mapping[str, Sequence[tuple[float, float]]], *, x: str) -> Figure:
     """Draw each line in a panel of its own, both scales logarithmic, beside a line that grows as x does."""
+    from matplotlib.ticker import LogLocator
+
     figure, panels = make_figure(len(lines), width=3.4 * len(lines), height=3.4, sharey=False)
     for axes, (name, points), colour in zip(panels, lines.items(), COLOURS, strict=False):
         _dress_scale(axes, title=name, x=x)
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter("{x:,g}")
+        axes.minorticks_off()
         if points:
             first, last = points[0], points[-1]
             reference = [first[1], first[1] * last[0] / first[0]]

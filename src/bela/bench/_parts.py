@@ -38,7 +38,8 @@ class Part:
     """One kind of claim: what is measured, and how it is told.
 
     `key` names the columns that say what a row is about. `jobs` returns what is to be measured and what is left out, in
-    words; `measure` makes one measurement, in a process of its own; `describe` returns Markdown, `draw` saves figures.
+    words; `measure` makes one measurement, in a process of its own unless it takes no time (`is_instant`); `describe`
+    returns Markdown, `draw` saves figures.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Part:
     measure: Callable[..., Row]
     describe: Callable[[Sequence[Row]], list[str]]
     draw: Callable[[Sequence[Row], Path], list[str]]
+    is_instant: Callable[[Row], bool] = lambda job: False
 
     def identify(self, row: Mapping[str, Cell]) -> tuple[Cell, ...]:
         """Return what tells a row from all others."""
@@ -68,7 +70,7 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
 
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer = csv.DictWriter(text, columns, restval="")
     writer.writeheader()
     writer.writerows(rows)
     write_durably(path, text.getvalue().encode())
@@ -82,15 +84,12 @@ def measure_missing(
     `begin` is called with each job before it is measured.
     """
     rows = {part.identify(row): row for row in read_rows(path)}
-    jobs = list(jobs)
-    order = [part.identify(job) for job in jobs]
     for job in jobs:
         place = part.identify(job)
         if "error" in rows.get(place, {"error": ""}):
             begin(job)
-            rows[place] = job | run_apart(part.name, job)
-            known = sorted(rows, key=lambda at: order.index(at) if at in order else -1)
-            write_rows(path, [rows[at] for at in known])
+            rows[place] = job | (part.measure(**job) if part.is_instant(job) else run_apart(part.name, job))
+            write_rows(path, list(rows.values()))
             yield rows[place]
 
 

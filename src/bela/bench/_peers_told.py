@@ -27,12 +27,12 @@ def describe_peers(rows: Sequence[Row]) -> list[str]:
         "The share of **all** rows that have their true label, those that were asked among them, after so many answers "
         "(median over the seeds); the best in bold. Every program but BELA is given the features that BELA makes of "
         "the data, which is more than they make by themselves, and a logistic regression (C = 10, the best of 1, 10, "
-        "100 and 1,000 at 300 random answers) fitted anew as they go, ten random rows to begin with, and a hundredth "
-        "of what is known asked at once, so that a thousand answers take them 400 fits and not 990. BELA gets the "
-        "data as they come, one question at a time, knows of no end, and holds back a part of its answers for its "
-        "certificate, which no other program has but PAC labels. *s a question*: seconds of the processor, one "
-        f"thread, reading the data and the last labels not counted. Whoever is not done in "
-        f"{max((row['limit_s'] for row in rows), default=0)} of them is stopped."
+        "100 and 1,000 at 300 random answers, or next to it) fitted anew as they go, ten random rows to begin with, "
+        "and a hundredth of what is known asked at once, so that a thousand answers take them 400 fits and not 990. "
+        "BELA gets the data as they come, one question at a time, knows of no end, and holds back a part of its "
+        "answers for its certificate, which no other program has but PAC labels. *s a question*: seconds of the "
+        "processor, one thread, reading the data and the last labels not counted, the features of images counted for "
+        "BELA alone. Each run has a limit of them (`limit_s` in the table), and what was reached until then is told."
     ]
     for data in dict.fromkeys(str(row["data"]) for row in real):
         here = [row for row in real if row["data"] == data]
@@ -95,13 +95,17 @@ def _wins(rows: Sequence[Row]) -> list[str]:
     if lost:
         parts += [
             "\n".join(lost),
-            "Why: uncertainty sampling spends every answer on learning. Without a target or a budget BELA spends a "
-            "third or more on random draws that nothing learns from until a release, which is what lets it say how "
-            "many labels are right. Where the features are weak, as with words alone, each answer that is not learnt "
-            "from is felt; where they are good, its graph and its stack make up for it.",
+            f"Why: uncertainty sampling spends every answer on learning. BELA spends a part of them{_drawn(rows)} on "
+            "random draws that nothing learns from until a release, which is what lets it say how many labels are "
+            "right. Where the features are weak, each answer that is not learnt from is felt.",
         ]
     parts.append("Less time a question than BELA: " + ("; ".join(slower) or "nobody") + ".")
     return parts
+
+
+def _drawn(rows: Sequence[Row]) -> str:
+    told = [f"{row['draws']:,} of {row['asked']:,} on {row['data']}" for row in rows if "draws" in row]
+    return f" ({', '.join(dict.fromkeys(told))})" if told else ""
 
 
 def _faster(rows: Sequence[Row], data: str) -> list[str]:

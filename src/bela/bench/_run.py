@@ -70,7 +70,8 @@ def write_page(folder: Path) -> Path:
     text = [
         f"# {title}",
         f"Written by {command} on {date.today().isoformat()}. The last machine: {describe_machine()}. Every line of a "
-        "table is a process of its own with one thread; others may have used the machine meanwhile.",
+        "table comes from processes of their own with one thread, unless it takes no time; others may have used the "
+        "machine meanwhile.",
     ]
     for part, rows in found.items():
         if len(found) > 1:
