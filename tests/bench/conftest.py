@@ -1,4 +1,4 @@
-"""A cache of its own for each test, so that nothing is found that another has made."""
+"""A cache of its own for each test that wants one, so that nothing is found that another has made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that caches are made under."""
     folder = tmp_path / "cache"

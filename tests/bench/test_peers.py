@@ -19,6 +19,7 @@ from bela.bench._environments import load_peer, peer_file, peer_names
 from bela.bench._peers import measure_peer
 from bela.bench.peers import _loop
 
+pytestmark = pytest.mark.usefixtures("own_cache")
 RANDOM_PEER = textwrap.dedent(
     """
     import numpy as np

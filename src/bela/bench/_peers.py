@@ -28,7 +28,7 @@ SIZES = (10_000, 20_000, 200_000)
 _DATA = ("mnist", "fashion-mnist", "trec", "photos")
 _FEW = 20  # answers, where only memory is of interest
 _LIMIT_S = 60  # of the processor, for one peer and one dataset
-_PATIENCE = 4  # times as long, of the clock: others use the machine too
+_PATIENCE = 30  # times as long, of the clock: others use the machine too
 _MEMORY_SHARE = 0.35  # of the machine's, for a peer: others use it too
 
 
