@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from bela.bench import _memory, peers
-from bela.bench._environments import load_peer, peer_file, peer_names
-from bela.bench._peers import measure_peer
+from bela.bench import _memory, _peers
+from bela.bench._environments import load_peer, peer_file, peer_names, run_or_say
 from bela.bench.peers import _loop
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -101,12 +100,11 @@ def test_the_file_of_a_peer_stands_by_itself(name: str) -> None:
     assert "from bela" not in peer_file(name).read_text(encoding="utf-8")
 
 
-def test_a_peer_that_does_not_install_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_does_not_install_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last words of pip are the remark of its row."""
-    absent = 'INSTALL = (("--no-index", "no-such-package-as-this"),)\nVARIABLES = {}\nPACKAGE = ABOUT = "x"\n'
-    (tmp_path / "absent.py").write_text(absent, encoding="utf-8")
-    monkeypatch.setattr(peers, "__path__", [str(tmp_path)])
-    row = measure_peer(data="digits", peer="absent", seed=0, answers=50, limit_s=5)
+    pip = [sys.executable, "-m", "pip", "install", "--no-index", "no-such-package-as-this"]  # an environment takes long
+    monkeypatch.setattr(_peers, "make_environment", lambda name: run_or_say(pip, {}))
+    row = _peers.measure_peer(data="digits", peer="absent", seed=0, answers=50, limit_s=5)
     assert str(row["error"]).startswith("not installed: ")
     assert "no-such-package-as-this" in str(row["error"])
 
@@ -114,7 +112,7 @@ def test_a_peer_that_does_not_install_is_said_so(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("peer", ["bela", "pac"])
 def test_ours_are_measured_at_the_same_marks(peer: str) -> None:
     """Share right and share certified after the same numbers of answers, no more certified than is right here."""
-    row = measure_peer(data="digits", peer=peer, seed=0, answers=100, limit_s=60)
+    row = _peers.measure_peer(data="digits", peer=peer, seed=0, answers=100, limit_s=60)
     for mark in (50, 100):
         assert 0 <= row[f"lower_{mark}"] <= row[f"right_{mark}"] <= 1
     assert row["asked"] == 100

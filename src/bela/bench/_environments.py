@@ -45,16 +45,17 @@ def make_environment(name: str) -> tuple[Path, str]:
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     done, wanted = folder / "installed.json", json.dumps([peer.INSTALL, sys.version])
     if not (done.exists() and json.loads(done.read_text(encoding="utf-8"))["wanted"] == wanted):
-        _run([sys.executable, "-m", "venv", "--clear", str(folder)], {})
+        run_or_say([sys.executable, "-m", "venv", "--clear", str(folder)], {})
         for arguments in peer.INSTALL:
-            _run([str(python), "-m", "pip", "install", "--quiet", *arguments], peer.VARIABLES)
+            run_or_say([str(python), "-m", "pip", "install", "--quiet", *arguments], peer.VARIABLES)
         code = f"from importlib.metadata import version; print(version({peer.PACKAGE!r}))"
-        found = _run([str(python), "-c", code], {}).strip()
+        found = run_or_say([str(python), "-c", code], {}).strip()
         done.write_text(json.dumps({"wanted": wanted, "version": found}), encoding="utf-8")
     return python, json.loads(done.read_text(encoding="utf-8"))["version"]
 
 
-def _run(command: list[str], variables: dict[str, str]) -> str:
+def run_or_say(command: list[str], variables: dict[str, str]) -> str:
+    """Run a command with more variables of the environment and return what it prints; if it fails, its words."""
     outside = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
     try:
         done = subprocess.run(

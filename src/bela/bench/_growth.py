@@ -22,7 +22,7 @@ _GROWING = {"processor_s": "processor seconds", "peak_mb": "peak MB", "ask_p99_m
 
 
 def _jobs(scope: Scope) -> tuple[list[Row], list[str]]:
-    least, most = (1_000, 10_000) if scope.quick else (_LEAST, scope.most_rows)
+    least, most = (1_000, min(10_000, scope.most_rows)) if scope.quick else (_LEAST, scope.most_rows)
     sizes = [10**power for power in range(20) if least <= 10**power <= most]
     answers = 100 if scope.quick else _ANSWERS
     jobs: list[Row] = [{"n_rows": n, "answers": answers, "seed": seed} for n in sizes for seed in range(scope.seeds)]

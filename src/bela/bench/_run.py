@@ -39,6 +39,7 @@ def run_parts(
     `watch` is called with a part, the job that is begun (None at its end), how many are done, and how many there are.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    page = folder / PAGE
     for part in parts:
         jobs, left_out = part.jobs(scope)
         for line in left_out:
@@ -52,8 +53,8 @@ def run_parts(
             watch(part, None, done, len(jobs))
             if "error" in row:
                 say(f"{part.name}, {name_job(row, part)}: {row['error']}")
-        write_page(folder)
-    return write_page(folder)
+        page = write_page(folder)
+    return page
 
 
 def name_job(row: Row, part: Part) -> str:
