@@ -40,6 +40,8 @@ def folder(tmp_path: Path) -> Path:
         peer("modal", "photos", asked=1000, seconds=9.0, peak_mb=200, **{f"right_{m}": 0.7 for m in marks[:-1]}),
         peer("alipy", "photos", asked=500, seconds=2.0, right_50=0.9, right_100=0.8, right_end=0.85, stopped="time"),
         peer("libact", "photos", error="not installed: no Cython"),
+        peer("alipy", "made-10000", 10_000, base_mb=40, peak_mb=140),
+        peer("alipy", "made-20000", 20_000, base_mb=40, peak_mb=150),
         peer("libact", "made-10000", 10_000, base_mb=40, peak_mb=440),
         peer("libact", "made-20000", 20_000, base_mb=40, peak_mb=1640),
         peer("libact", "made-200000", 200_000, base_mb=40, peak_mb=60, said="MemoryError: Unable to allocate"),
@@ -72,9 +74,10 @@ def test_where_others_win_is_said(folder: Path) -> None:
 
 
 def test_how_many_rows_fit_is_extrapolated_from_those_that_did(folder: Path) -> None:
-    """Memory that grows with the square of the rows lets in the root of what is there."""
+    """Memory that grows with the square of the rows lets in the root of what is there; else rows take bytes."""
     page = write_page(folder).read_text(encoding="utf-8")
     assert "| libact | 440 | 1,640 | MemoryError: Unable to allocate | n^2.00 | 63,000 |" in page
+    assert "| alipy | 140 | 150 |  | 1,000 bytes a row | 16,000,000 |" in page
 
 
 def test_the_same_rows_give_the_same_page(folder: Path) -> None:

@@ -106,7 +106,7 @@ def _measure_program(peer: str, python: Path, data: str, *, seed: int, marks: li
         outside = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
         # -P: the files of peers are called as the packages are, and must not be taken for them
         command = [str(python), "-P", str(_loop.__file__), json.dumps(job)]
-        said = ""
+        said, failed = "", ""
         try:
             done = subprocess.run(
                 command, env=outside | ONE_THREAD, capture_output=True, text=True, check=False,
@@ -117,7 +117,7 @@ def _measure_program(peer: str, python: Path, data: str, *, seed: int, marks: li
                     -1
                 ]
         except subprocess.TimeoutExpired:
-            said = f"ended after {_PATIENCE * limit_s + 60:.0f} s of the clock"
+            failed = f"ended after {_PATIENCE * limit_s + 60:.0f} s of the clock"
         lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()] if out.exists() else []
     row: Row = {"n_rows": _n_rows(data)}
     for line in lines:
@@ -130,7 +130,8 @@ def _measure_program(peer: str, python: Path, data: str, *, seed: int, marks: li
             row |= {"right_end": line["right"], "stopped": line["stopped"]}
         if "error" in line:
             said = line["error"]
-    return row | ({"said": said[:300]} if said else {})
+    # What the clock has ended is tried again the next time; what a program says of itself stands.
+    return row | ({"error": failed} if failed else {"said": said[:300]} if said else {})
 
 
 def _features_file(data: str) -> Path:

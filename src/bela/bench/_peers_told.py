@@ -147,12 +147,11 @@ def _held(rows: Sequence[Row]) -> list[str]:
         here = sorted((row for row in made if row["peer"] == peer), key=lambda row: int(row["n_rows"]))
         cells = [_memory_cell([row for row in here if row["n_rows"] == size]) for size in sizes]
         points = [(int(r["n_rows"]), float(r["peak_mb"]), float(r["base_mb"])) for r in here if _is_whole(r)]
-        power, most = _extrapolate(points)
-        lines.append([_title(peer), *cells, f"n^{power:.2f}" if power else "", f"{most:,.0f}" if most else ""])
+        lines.append([_title(peer), *cells, *_extrapolate(points)])
     return [
         "### How many rows they can hold",
-        "Peak memory after 20 answers about made rows of 64 float32 numbers. The last column is an extrapolation: what "
-        "was used beyond the program itself grows by the power between the two largest sizes.",
+        "Peak memory after 20 answers about made rows of 64 float32 numbers. The last column is an extrapolation "
+        "from the two largest sizes that were measured.",
         table(lines),
     ]
 
@@ -167,18 +166,23 @@ def _memory_cell(rows: Sequence[Row]) -> str:
     return f"{float(rows[0]['peak_mb']):,.0f}" if _is_whole(rows[0]) else str(rows[0].get("said", ""))[:60]
 
 
-def _extrapolate(points: Sequence[tuple[int, float, float]]) -> tuple[float | None, float | None]:
-    """Return by which power memory grows between the two largest sizes, and how many rows a laptop would hold."""
+def _extrapolate(points: Sequence[tuple[int, float, float]]) -> tuple[str, str]:
+    """Say how memory grows between the two largest sizes, and how many rows a laptop would hold."""
     if len(points) < 2:
-        return None, None
+        return "", ""
     (n, peak, base), (n_more, peak_more, base_more) = points[-2:]
     used, used_more = peak - base, peak_more - base_more
-    if used <= 0 or used_more <= used:
-        return None, None
+    if used <= 0 or peak_more <= peak:
+        return "", ""
     power = math.log(used_more / used) / math.log(n_more / n)
-    # Growth from a small size is hidden by what is there anyway; no program grows slower than its rows in the end.
-    most = n_more * ((1e3 * _LAPTOP_GB - base_more) / used_more) ** (1 / max(power, 1.0))
-    return power, float(f"{most:.2g}")
+    left = 1e3 * _LAPTOP_GB
+    if power > 1.2:
+        most = n_more * ((left - base_more) / used_more) ** (1 / power)
+        return f"n^{power:.2f}", f"{float(f'{most:.2g}'):,.0f}"
+    # What is there whatever the size hides the power of small sizes; what a further row takes is seen even so.
+    a_row = (peak_more - peak) / (n_more - n)
+    most = n_more + (left - peak_more) / a_row
+    return f"{1e6 * a_row:,.0f} bytes a row", f"{float(f'{most:.2g}'):,.0f}"
 
 
 def draw_peers(rows: Sequence[Row], folder: Path) -> list[str]:
