@@ -1,42 +1,22 @@
-"""What the benchmarks share: the unit of cost, and one process for each measurement."""
+"""What the benchmarks share: one process for each measurement; the unit of cost is that of `bela bench`."""
 
 from __future__ import annotations
 
 import json
 import os
-import resource
-import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from bela.bench import ONE_THREAD, one_pass, peak_mb
 
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
-
-def one_pass(X: np.ndarray) -> float:
-    """Return the seconds of one pass: X @ W for ten columns, one thread, median of 20.
-
-    Of the processor, not of the clock: with one thread they are the same unless other processes get in between.
-    """
-    W = np.random.default_rng(0).random((X.shape[1], 10), dtype=np.float32)
-    seconds = []
-    for _ in range(20):
-        start = time.process_time()
-        X @ W
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds)
-
-
-def peak_mb() -> float:
-    """Return the largest resident size of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+__all__ = [
+    "answer_one", "in_own_process", "in_own_processes", "one_pass", "peak_mb", "print_rounded", "run", "write_table"
+]  # fmt: skip
 
 
 def in_own_process(script: str, arguments: dict[str, Any]) -> Any:

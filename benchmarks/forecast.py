@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from _measure import answer_one, in_own_processes
-from live import BARS, OUT, load, names_of
+from live import BARS, OUT, names_of
 
 MOMENTS = (100, 200, 400, 800)
 MOST = 4000  # answers: a rung that takes longer is not followed
@@ -25,10 +25,12 @@ MOST = 4000  # answers: a rung that takes longer is not followed
 
 def one(*, data: str, seed: int) -> list[dict[str, Any]]:
     """Climb from each moment to each rung that is expected."""
+    from bela.bench import load_labelled
     from bela.campaign._run import run_campaign
     from bela.features import prepare
 
-    rows, labels = load(data)
+    loaded = load_labelled(data)
+    rows, labels = loaded.rows, loaded.truth
     prepared = prepare(rows, seed=seed) if not hasattr(rows, "source") else rows
     found = []
     for moment in MOMENTS:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -37,32 +36,6 @@ MODES = {
 OUT = Path(__file__).parent.parent / "docs" / "live"
 
 
-def load(name: str) -> tuple[Any, Any]:
-    """Return rows, as `bela.simulate` takes them, and their labels."""
-    if name not in BARS:
-        raise ValueError(f"there is no dataset {name!r}: there are {', '.join(BARS)}")
-    import numpy as np
-    import pandas as pd
-
-    from bela.data import load_dataset
-    from bela.features import prepare
-
-    data = Path(os.environ["BELA_DATA"])
-    if name in ("mnist", "fashion-mnist"):
-        dataset = load_dataset(name)
-        return dataset.images, dataset.y
-    if name == "trec":
-        frame = pd.read_csv(data / "texts" / "trec.csv")
-        return frame[["question"]], frame["label"].to_numpy()
-    if name == "home-minilm":
-        labels = pd.read_csv(data / "texts" / "home.csv")["intent"].to_numpy()
-        return np.load(data / "texts" / "home-minilm.npy").astype(np.float32), labels
-    labels = np.array([path.parent.name for path in sorted((data / "photos").glob("*/*"))])
-    if name == "photos":
-        return prepare(data / "photos", exclude=["folder"]), labels
-    return np.load(data / "photos-efficientnet.npy").astype(np.float32), labels
-
-
 def names_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
     """Return what an option makes of names with commas between them, each of which must be one of the choices."""
     known = list(choices)
@@ -80,10 +53,11 @@ def names_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
 def one(*, data: str, mode: str, seed: int) -> dict[str, Any]:
     """Run one campaign."""
     from bela import simulate
+    from bela.bench import load_labelled
 
-    rows, labels = load(data)
+    found = load_labelled(data)
     start = time.process_time()
-    simulation = simulate(rows, labels, seed=seed, **MODES[mode])
+    simulation = simulate(found.rows, found.truth, seed=seed, **MODES[mode])
     points = {point.asked: point for point in simulation.trajectory}
     values: dict[str, Any] = {f"lower {mark}": points[mark].lower for mark in MARKS if mark in points}
     values |= {f"right {mark}": points[mark].accuracy for mark in MARKS if mark in points}

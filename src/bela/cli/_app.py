@@ -13,6 +13,7 @@ import typer
 from bela.cli._options import complete
 from bela.cli._showing import escape
 from bela.cli.backup import backup, restore
+from bela.cli.bench import bench
 from bela.cli.certify import certify
 from bela.cli.demo import demo
 from bela.cli.export import export
@@ -40,7 +41,7 @@ app = typer.Typer(
 )
 for command in (
     demo, label, serve, run, status, export, predict, report, undo, verify, backup, restore, certify, simulate,
-    reproduce,
+    reproduce, bench,
 ):  # fmt: skip
     app.command()(command)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, cast
@@ -93,12 +92,14 @@ def simulate(
 
 def to_json(simulation: Simulation, *, n_classes: int) -> dict[str, Json]:
     """Return the outcome of a simulation as plain numbers and strings."""
+    from bela.bench import peak_mb
+
     result = simulation.result
     outcome = {
         "method": result.method, "n_rows": len(result.labels), "n_classes": n_classes, "n_asked": result.n_asked,
         "stop_reason": str(result.stop_reason), "accuracy": simulation.accuracy,
         "certificate": result.certificate.to_json(), "seconds": round(simulation.seconds, 3),
-        "peak_rss_mb": _peak_rss_mb(), "trajectory": [asdict(point) for point in simulation.trajectory],
+        "peak_rss_mb": peak_mb(), "trajectory": [asdict(point) for point in simulation.trajectory],
     }  # fmt: skip
     if simulation.helper is not None:
         outcome["helper"] = asdict(simulation.helper)
@@ -154,20 +155,3 @@ def _read_labelled(
     read = [*prepared.plan.describe_columns(EMBEDDED), *prepared.plan.notices]
     notices = [*prepared.notices, *read, *(notice for name in columns for notice in label_notices(table, name))]
     return prepared, np.array(list(known.values())), predicted, notices
-
-
-def _peak_rss_mb() -> float | None:
-    """Return the largest resident size so far in MB (10^6 bytes), None where the platform does not say."""
-    if sys.platform == "win32":
-        return None
-    if sys.platform == "linux":  # getrusage would count the process that started this one, if that was larger
-        try:
-            with open("/proc/self/status", encoding="ascii", errors="replace") as status:
-                high = next(line for line in status if line.startswith("VmHWM:"))
-            return round(int(high.split()[1]) * 1024 / 1e6, 1)
-        except (OSError, StopIteration, ValueError, IndexError):
-            pass
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)

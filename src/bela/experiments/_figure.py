@@ -35,14 +35,16 @@ class Curve:
     n_rows: int
 
 
-def make_figure(n_panels: int = 1, *, width: float = 6.4, height: float = 4.0, title: str = "") -> _Panels:
+def make_figure(
+    n_panels: int = 1, *, width: float = 6.4, height: float = 4.0, title: str = "", sharey: bool = True
+) -> _Panels:
     """Return an empty figure with panels side by side, without touching any global state."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(wspace=0.06)
     figure = Figure(figsize=(width, height), dpi=144, layout=layout, facecolor="white")
-    panels = figure.subplots(1, n_panels, squeeze=False, sharey=True)[0]
+    panels = figure.subplots(1, n_panels, squeeze=False, sharey=sharey)[0]
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, color=INK)
     return figure, list(panels)
