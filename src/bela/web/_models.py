@@ -18,6 +18,7 @@ Text = Annotated[StrictStr, StringConstraints(min_length=1, max_length=200, patt
 LabelIn = Annotated[StrictInt, Field(ge=-_INT64, lt=_INT64)] | StrictBool | Text
 Name = Annotated[StrictStr, StringConstraints(min_length=1, max_length=60, pattern=r"\S")]
 Tab = Annotated[StrictStr, StringConstraints(max_length=60)]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Id = Annotated[StrictInt, Field(ge=0, lt=_ROWS)]
 
 
@@ -97,6 +98,30 @@ class FlagIn(_In):
     by: Name
     row: Id
     comment: Annotated[StrictStr, StringConstraints(max_length=2000)] = ""
+
+
+class PlaceIn(_In):
+    """Where to go on: what came with the rows before, as it was."""
+
+    row: Id
+    probability: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
+
+
+class FindIn(_In):
+    """Which rows are looked for, as in `Wanted`, by whom, from where on, and how many at once."""
+
+    by: Name
+    text: Annotated[StrictStr, StringConstraints(max_length=400)] = ""
+    labels: Annotated[list[LabelIn], Field(max_length=100)] = []
+    sources: Annotated[list[Literal["unlabelled", "inferred", "prediction", "oracle", "given", "corrected",
+                                    "unreadable"]], Field(max_length=10)] = []  # fmt: skip
+    below: Probability | None = None
+    above: Probability | None = None
+    person: Name | None = None
+    flagged: StrictBool = False
+    skipped: StrictBool = False
+    after: PlaceIn | None = None
+    limit: Annotated[StrictInt, Field(ge=1, le=100)] = 60
 
 
 class NewClassesIn(_In):
@@ -199,16 +224,6 @@ class UndoOut:
     undone: UndoStep
     question: QuestionOut | None
     state: CampaignStatus
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlagOut:
-    """A row that somebody marked for later."""
-
-    row: int
-    name: str | int
-    comment: str
-    by: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
