@@ -251,7 +251,7 @@ def test_what_a_prediction_says_is_told_apart(tmp_path: Path, make_any: Callable
 
 
 def test_rows_that_wait_are_never_told_by_their_labels(page: Any) -> None:
-    """An open question, draw or not, is found by its text only, without label; nor do a leaf or its own address tell."""
+    """An open question, draw or not, is found by its text only, without label; nor does a leaf or an address tell."""
     page.go_on(20)
     page.lease("Bob", 30)
     waiting = open_rows(page)
