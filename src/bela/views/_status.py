@@ -59,6 +59,7 @@ class CampaignStatus:
     guarantee, `worth` says what it is worth, and `rests_on` on which answers it rests.
     With `suggest_draws`, labels are suggested for single rows too, be they drawn at random or not.
     Of a row the columns `shown` are shown; those `left_out` are in the data, and say nothing that is learned from.
+    Besides, `n_hidden` columns were hidden on purpose.
     `seq` is the number of events so far: of two statuses, the one with more is the later one.
     """
 
@@ -86,6 +87,7 @@ class CampaignStatus:
     n_revisions: int
     shown: Sequence[str]
     left_out: Sequence[str]
+    n_hidden: int
     kinds: Mapping[str, str]
     team: bool
     suggest_draws: bool
@@ -176,7 +178,8 @@ class Monitor:
                 worth=certificate.guarantee.sentence, expected=None if labels is None else labels.point.expected,
                 forecast=forecast, ladder=look.ladder, stop_reason=reason, revising=self._revising,
                 n_revisions=book.n_revisions, classes=look.classes, shown=view.columns, left_out=view.left_out,
-                kinds=view.kinds, people=look.people, pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
+                n_hidden=len(self._stored.settings.hidden), kinds=view.kinds, people=look.people,
+                pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
             )  # fmt: skip
 
     def answered(self, question: Question, by: str, *, first: bool) -> None:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, S
 from bela.book import UndoStep
 from bela.exports import EXPORTS
 from bela.records import SURE_SHARES
-from bela.views import Agreement, CampaignStatus, JsonLabel, Person, ShownRow
+from bela.views import SOURCES, Agreement, CampaignStatus, JsonLabel, Person, ShownRow
 
 _INT64 = 2**63
 _ROWS = 2**31
@@ -25,6 +25,12 @@ Id = Annotated[StrictInt, Field(ge=0, lt=_ROWS)]
 def _check_format(name: str) -> str:
     if name not in EXPORTS.names:
         raise ValueError(f"there is no export format of that name: choose from {', '.join(EXPORTS.names)}")
+    return name
+
+
+def _check_source(name: str) -> str:
+    if name not in SOURCES:
+        raise ValueError(f"a label comes from {', '.join(SOURCES)}, and from nowhere else")
     return name
 
 
@@ -113,8 +119,7 @@ class FindIn(_In):
     by: Name
     text: Annotated[StrictStr, StringConstraints(max_length=400)] = ""
     labels: Annotated[list[LabelIn], Field(max_length=100)] = []
-    sources: Annotated[list[Literal["unlabelled", "inferred", "prediction", "oracle", "given", "corrected",
-                                    "unreadable"]], Field(max_length=10)] = []  # fmt: skip
+    sources: Annotated[list[Annotated[StrictStr, AfterValidator(_check_source)]], Field(max_length=10)] = []
     below: Probability | None = None
     above: Probability | None = None
     person: Name | None = None
@@ -154,10 +159,14 @@ class AimIn(_In):
 
 
 class ExportIn(_In):
-    """A format to export to; with `sure`, only the labels of rows of which at least that share is right."""
+    """A format to export to; with `sure`, only the labels of rows of which at least that share is right.
+
+    Columns that were hidden from whoever answers are left out, unless `with_hidden`.
+    """
 
     format: Annotated[StrictStr, StringConstraints(max_length=100), AfterValidator(_check_format)]
     sure: Annotated[float, AfterValidator(_check_sure)] | None = None
+    with_hidden: StrictBool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

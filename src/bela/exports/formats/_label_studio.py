@@ -1,7 +1,8 @@
 """Tasks that Label Studio imports: answers and given labels as annotations, the rest as predictions with their score.
 
-Beside the file stands `<file>.config.xml`, the labelling configuration to paste into the project. Paths of images are
-as they were: serve their folder to Label Studio.
+Beside the file stands `<file>.config.xml`, the labelling configuration to paste into the project before the tasks are
+imported. Paths of images are as they were: serve their folder to Label Studio. Where a column that is shown has no
+value there is an empty text, as Label Studio refuses all tasks if one of them has none.
 """
 
 import re
@@ -45,8 +46,9 @@ _NUMBER = _Shown(column=None, key="row", tag="Text")
 def write_label_studio(rows: LabelledRows, path: Path) -> dict[str, str]:
     """Write a task for each row, and return the labelling configuration that goes with them.
 
-    A task's `data` are the columns as they were; its number, leaf and confidence are in `meta`. No annotation names
-    who made it, as Label Studio refuses people whom it does not know: they become those of whoever imports them.
+    A task's `data` are the columns as they were; its number, leaf and confidence are in `meta`, and so is who said
+    what and when. An opinion is one more annotation. None names who made it, as Label Studio refuses people whom it
+    does not know: they become those of whoever imports them.
     """
     blocks = json_blocks(rows)
     first = list(islice(blocks, 1))
@@ -114,6 +116,7 @@ def _tasks(
         data = {name: values[i] for name, values in columns.items()}
         for column in aliases:
             data[column.key] = str(rows.id_of(start + i)) if column.column is None else columns[column.column][i]
+        data |= {column.key: "" for column in shown if data[column.key] is None}
         tasks.append(to_json(_task(rows, start + i, data, control)))
     return tasks
 
@@ -121,20 +124,26 @@ def _tasks(
 def _task(rows: LabelledRows, row: int, data: dict[str, Json], control: str) -> dict[str, object]:
     result, known = rows.result, bool(rows.result.known[row])
     label, leaf, confidence = result.labels[row], int(result.leaf[row]), float(result.probability[row])
-    choice = {
-        "id": f"row-{row}", "from_name": control, "to_name": "item", "type": "choices",
-        "value": {"choices": [label_to_text(label)]},
-    }  # fmt: skip
-    annotation = {"result": [choice], "was_cancelled": False, "ground_truth": False}
+    choice = _choice(row, label_to_text(label), control)
     prediction = {"model_version": f"BELA, method {result.method}", "score": confidence, "result": [choice]}
-    source = SOURCES[rows.source[row]]
+    history = rows.history
+    opinions = () if history is None else history.opinions.get(row, ())
+    said = [choice, *(_choice(row, str(one["label"]), control) for one in opinions)] if known else []
+    meta = {"row": rows.id_of(row), "label_source": SOURCES[rows.source[row]], "leaf": leaf, "confidence": confidence}
+    if history is not None:
+        meta |= {"answered": history.answers.get(row), "opinions": opinions, "flags": history.flags.get(row, ())}
     return {
         "id": row + 1,  # Label Studio counts from one
         "data": data,
-        "annotations": [annotation] if known else [],
+        "annotations": [{"result": [one], "was_cancelled": False, "ground_truth": False} for one in said],
         "predictions": [] if known or label is None else [prediction],
-        "meta": {"row": rows.id_of(row), "label_source": source, "leaf": leaf, "confidence": confidence},
+        "meta": meta,
     }
+
+
+def _choice(row: int, label: str, control: str) -> dict[str, Json]:
+    value: Json = {"choices": [label]}
+    return {"id": f"row-{row}", "from_name": control, "to_name": "item", "type": "choices", "value": value}
 
 
 EXPORTS.add("label-studio", ExportFormat(
