@@ -266,6 +266,9 @@ def test_rows_that_wait_are_never_told_by_their_labels(page: Any) -> None:
     for leaf in page.get("/api/leaves").json():
         rows = page.get(f"/api/leaves/{leaf['leaf']}/rows?limit=100").json()
         assert not waiting & {one["row"] for one in rows}
+    stored, labels = page.service.stored, page.service.monitor.present()
+    twin = Finder(stored, RowView(stored)).find(Wanted(labels=["cat", "dog"]), labels, waits={}, limit=200)
+    assert waiting <= {one.row for one in twin.rows}  # found by its label if nobody hides it
 
 
 def test_what_is_said_of_a_row_that_waits_is_its_answer(page: Any) -> None:

@@ -52,7 +52,10 @@ def history_of(book: Book, entries: Iterable[Entry]) -> History:
         event, at = step.event, _moment(times, step.event)
         match event:
             case Answered(question=question, by=by):
-                answers[book.questions[question].row] = {"by": by, "at": at}
+                row = book.questions[question].row
+                if by is not None or row not in changed:  # or a row was asked that somebody had corrected
+                    answers[row] = {"by": by, "at": at}
+                changed.discard(row)
                 said_at[question, by] = at
             case SecondOpinion(question=question, by=by):
                 said_at[question, by] = at

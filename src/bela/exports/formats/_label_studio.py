@@ -1,8 +1,8 @@
 """Tasks that Label Studio imports: answers and given labels as annotations, the rest as predictions with their score.
 
 Beside the file stands `<file>.config.xml`, the labelling configuration to paste into the project before the tasks are
-imported. Paths of images are as they were: serve their folder to Label Studio. Where a column that is shown has no
-value there is an empty text, as Label Studio refuses all tasks if one of them has none.
+imported. Paths of images are as they were: serve their folder to Label Studio. It refuses all tasks if one of them has
+nothing to show, or an object: there is an empty text then, or one that is JSON.
 """
 
 import re
@@ -53,7 +53,7 @@ def write_label_studio(rows: LabelledRows, path: Path) -> dict[str, str]:
     blocks = json_blocks(rows)
     first = list(islice(blocks, 1))
     hidden = rows.layout.names["label"]  # where the data have some: whoever labels should not see a label
-    shown = _choose(first[0][1], hidden) if first else [_NUMBER]
+    shown = _choose(first[0][1], first[0][2], hidden) if first else [_NUMBER]
     control = free_name("label", rows.layout.columns)  # Label Studio's exports have it beside the columns
     with path.open("xb") as file:
         write_list((_tasks(rows, block, shown, control) for block in chain(first, blocks)), file)
@@ -83,7 +83,7 @@ def _labelling_config(classes: list[str], shown: list[_Shown], control: str) -> 
     return ET.tostring(view, encoding="unicode") + "\n"
 
 
-def _choose(batch: pa.RecordBatch, hidden: str) -> list[_Shown]:
+def _choose(batch: pa.RecordBatch, columns: dict[str, list[Json]], hidden: str) -> list[_Shown]:
     """Choose what an annotator sees: pictures and texts as such, other values as headings, lists not at all."""
     shown = []
     keys = set(batch.schema.names)
@@ -94,7 +94,10 @@ def _choose(batch: pa.RecordBatch, hidden: str) -> list[_Shown]:
         if pa.types.is_large_string(field.type):
             example = next((text for text in batch.column(i).to_pylist() if text), "")
             tag = "Image" if _IMAGE.search(example) else "Text"
-        key = field.name if _VARIABLE.match(field.name) else free_name(f"column_{i}", keys)
+        objects = any(
+            isinstance(value, (dict, list)) for value in columns[field.name]
+        )  # which stay, and are shown as text
+        key = field.name if _VARIABLE.match(field.name) and not objects else free_name(f"column_{i}", keys)
         keys.add(key)
         shown.append(_Shown(column=field.name, key=key, tag=tag))
     # What the choice is about comes first: a picture, else a text; a task without either is shown by its number.
@@ -116,7 +119,7 @@ def _tasks(
         data = {name: values[i] for name, values in columns.items()}
         for column in aliases:
             data[column.key] = str(rows.id_of(start + i)) if column.column is None else columns[column.column][i]
-        data |= {column.key: "" for column in shown if data[column.key] is None}
+        data |= {column.key: _as_shown(data[column.key]) for column in shown}
         tasks.append(to_json(_task(rows, start + i, data, control)))
     return tasks
 
@@ -139,6 +142,12 @@ def _task(rows: LabelledRows, row: int, data: dict[str, Json], control: str) -> 
         "predictions": [] if known or label is None else [prediction],
         "meta": meta,
     }
+
+
+def _as_shown(value: Json) -> Json:
+    if value is None:
+        return ""
+    return to_json(value) if isinstance(value, (dict, list)) else value
 
 
 def _choice(row: int, label: str, control: str) -> dict[str, Json]:

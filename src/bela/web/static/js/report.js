@@ -41,7 +41,7 @@ export function mountReport(root, [share]) {
         ),
         sure === null ? null : sureNote(sure),
         n
-          ? h("label.check.with-hidden", hidden, h("span", `With the ${plural(n, "column")} hidden from whoever answers`))
+          ? h("label.check.with-hidden", hidden, h("span", `With the hidden ${n === 1 ? "column" : `${n} columns`}`))
           : null,
         formats,
         made,

@@ -19,7 +19,7 @@ const FROM = [
   ["", "Anywhere"],
   ["oracle", "An answer"],
   ["inferred", "The method"],
-  ["prediction", "The method, as a prediction says"],
+  ["prediction", "The method and a prediction"],
   ["corrected", "A correction"],
   ["given", "The data"],
   ["unlabelled", "Nowhere: no label yet"],
@@ -98,8 +98,8 @@ class Rows {
         h("h1", { tabindex: "-1" }, "Rows"),
         h(
           "p.lead",
-          `Find rows and say what they are: Enter goes to the first, arrows to the others, the key of a class gives a label.
-            A row that waits for an answer is shown without its label, and what you say is its answer.`,
+          `Find rows, and press the key of a class to say what one is. Those that wait for an answer are shown without their
+            labels, and what you say is the answer.`,
         ),
       ),
       h(
@@ -108,14 +108,17 @@ class Rows {
         h(
           "div.wide",
           h("label", { for: "rows-text" }, "Words in the row ", key ? keycap(key) : null),
-          h("div.search", icon("search"), this.fields.text),
+          h(
+            "div.words",
+            h("div.search", icon("search"), this.fields.text),
+            h("button.primary", { type: "submit" }, "Find", h("kbd", "Enter")),
+          ),
         ),
         field("list", "Which"),
         field("label", "Label"),
         field("source", "Label comes from"),
         field("below", "Sure to less than, %"),
         field("person", "Answered by"),
-        h("button.primary", { type: "submit" }, "Find", h("kbd", "Enter")),
       ),
       this.found,
       this.list.tiles,
