@@ -189,8 +189,6 @@ def found(browser: Any, folder: Path, to: Path, port: int) -> None:
         camera.take("rows")
         camera.open("rows/flagged", color_scheme="dark")
         camera.take("flagged")
-        camera.open("rows", viewport=PHONE, device_scale_factor=2, is_mobile=True, has_touch=True)
-        camera.take("phone-rows")
         page = camera.open("report")
         page.locator(".format").first.click()
         page.wait_for_selector(".made a")

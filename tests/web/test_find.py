@@ -325,3 +325,20 @@ def test_places_that_make_no_sense(page: Any) -> None:
     assert rows_of(page.post("/api/rows/find", by="Ann", text="pet", after={"row": 10**6})) == []
     assert "at most 8 words" in page.post("/api/rows/find", 400, by="Ann", text="a " * 9)["error"]["message"]
     assert FoundPlace(row=1).probability is None
+
+
+def test_whoever_sees_only_their_own(page: Any) -> None:
+    """Labels, people and flags of others are not shown, and nothing is found by them; texts are."""
+    page.go_on(12)
+    page.go_on(4, by="Bob")
+    page.post("/api/flags", by="Ann", row=7, comment="hers")
+    page.post("/api/flags", by="Bob", row=9, comment="his")
+    service, book = page.service, page.service.stored.campaign.book
+    bobs = {row for row, question in book.answered.items() if "Bob" in book.said[question]}
+    found = service.find("Bob", Wanted(), limit=200, own=True).rows
+    assert {row.row for row in found if row.label is not None} == bobs
+    assert {row.waits for row in found if row.row not in bobs} <= {"others", "answer"}
+    assert all(not row.people and row.probability is None for row in found if row.row not in bobs)
+    assert {row.row for row in service.find("Bob", Wanted(labels=["cat", "dog"]), limit=200, own=True).rows} == bobs
+    assert [row.row for row in service.find("Bob", Wanted(flagged=True), own=True).rows] == [9]
+    assert len(service.find("Bob", Wanted(text="pet"), limit=200, own=True).rows) == 120

@@ -75,7 +75,7 @@ class FoundRow(LabelledRow):
     """A row that was found, with what people did with it.
 
     Where somebody is still to say what it is, `waits` tells for what ("answer", "opinion" or "again"), and neither
-    label nor probability nor people are there.
+    label nor probability nor people are there; nor where it is of "others", for whoever is to see no such rows.
     """
 
     waits: str | None
@@ -111,28 +111,35 @@ class Finder:
 
     def find(
         self, wanted: Wanted, labels: Labels | None, *, waits: Mapping[int, str], after: FoundPlace | None = None,
-        limit: int = 60, seconds: float | None = None,
+        limit: int = 60, seconds: float | None = None, own: str | None = None,
     ) -> FoundRows:  # fmt: skip
         """Return at most `limit` rows that are wanted, from some place on.
 
         `waits` are rows that somebody is still to say something about, and what. These are shown without what is known
-        of them, and never found by it. With `seconds`, texts are looked through for about as long.
+        of them, and never found by it; so are all but their `own` where somebody is to see no others, and they see no
+        flags of others. With `seconds`, texts are looked through for about as long.
         """
         terms = split_terms(wanted.text)
         with self._lock:
             facts = _Facts(self._book, labels)
-            deeds = _Deeds(self._book, wanted.person)
+            deeds = _Deeds(self._book, own)
+            of_person = set[int]() if wanted.person is None else deeds.rows_of(self._book, wanted.person)
+            seen = None if own is None else deeds.rows_of(self._book, own)
         facts.join(labels, [one.codes for one in self._predictions.values()])
-        chosen = _choose(wanted, facts, deeds, sorted(waits))
+        blind = _among(waits, len(facts.codes))
+        if seen is not None:
+            blind |= ~_among(seen, len(blind))
+        chosen = _choose(wanted, facts, deeds, of_person, blind)
         if terms:
             rows, place, n_looked = self._read(chosen, terms, after, limit, seconds)
             n_found = len(rows) if place is None and after is None else None
         else:
-            rows, place, n_found = _least_certain(chosen, facts.probability, sorted(waits), after, limit)
+            rows, place, n_found = _least_certain(chosen, facts.probability, blind, after, limit)
             n_looked = len(chosen)
         with self._lock:
             people = {row: _people(self._book, deeds, row) for row in rows}
-        shown = [self._show(row, facts, deeds, people[row], waits.get(row)) for row in rows]
+        unseen = {row: waits.get(row, "others") for row in rows if blind[row]}
+        shown = [self._show(row, facts, deeds, people[row], unseen.get(row)) for row in rows]
         return FoundRows(rows=shown, next=place, n_looked=n_looked, n_found=n_found, by_doubt=not terms)
 
     def _read(
@@ -226,22 +233,23 @@ def _at(*names: str) -> tuple[np.int8, ...]:
 class _Deeds:
     """What people did with rows and did not take back: flagged or skipped them, or said what they are."""
 
-    def __init__(self, book: Book, person: str | None) -> None:
+    def __init__(self, book: Book, own: str | None) -> None:
         self.flags: dict[int, list[FlagNote]] = {}
         self.relabelled: dict[int, str] = {}
         for step in book.steps:
             match step.event:
-                case events.Flagged(row=row, comment=comment, by=by):
+                case events.Flagged(row=row, comment=comment, by=by) if own is None or own == (by or NOBODY):
                     self.flags.setdefault(row, []).append(FlagNote(comment=comment, by=by or NOBODY))
                 case events.Relabelled(row=row, by=by):
                     self.relabelled[row] = by or NOBODY
         declined = set(np.flatnonzero(book.declined).tolist())
         self.skipped = declined.difference(book.set_aside, book.rejected, book.corrections)
-        self.of_person: set[int] = set()
-        if person is not None:
-            names = {person, None} if person == NOBODY else {person}
-            self.of_person = {row for row, number in book.answered.items() if names & book.said[number].keys()}
-            self.of_person.update(row for row, by in self.relabelled.items() if by == person)
+
+    def rows_of(self, book: Book, person: str) -> set[int]:
+        """Return the rows that somebody has said something about."""
+        names = {person, None} if person == NOBODY else {person}
+        rows = {row for row, number in book.answered.items() if names & book.said[number].keys()}
+        return rows.union(row for row, by in self.relabelled.items() if by == person)
 
 
 def _people(book: Book, deeds: _Deeds, row: int) -> list[str]:
@@ -251,7 +259,7 @@ def _people(book: Book, deeds: _Deeds, row: int) -> list[str]:
     return list(dict.fromkeys([*found, *([deeds.relabelled[row]] if row in deeds.relabelled else ())]))
 
 
-def _choose(wanted: Wanted, facts: _Facts, deeds: _Deeds, blind: Sequence[int]) -> BoolArray:
+def _choose(wanted: Wanted, facts: _Facts, deeds: _Deeds, of_person: set[int], blind: BoolArray) -> BoolArray:
     """Return which rows are wanted, whatever stands in them."""
     chosen: BoolArray = np.ones(len(facts.codes), dtype=bool)
     if wanted.labels:
@@ -263,9 +271,9 @@ def _choose(wanted: Wanted, facts: _Facts, deeds: _Deeds, blind: Sequence[int]) 
         chosen &= facts.probability < (_LAST if wanted.below is None else wanted.below)
         chosen &= facts.probability >= (0.0 if wanted.above is None else wanted.above)
     if wanted.tells_labels:
-        chosen[blind] = False
+        chosen &= ~blind
     for applies, rows in (
-        (wanted.flagged, deeds.flags), (wanted.skipped, deeds.skipped), (wanted.person is not None, deeds.of_person)
+        (wanted.flagged, deeds.flags), (wanted.skipped, deeds.skipped), (wanted.person is not None, of_person)
     ):  # fmt: skip
         if applies:
             chosen &= _among(rows, len(chosen))
@@ -279,7 +287,7 @@ def _among(rows: Collection[int], n_rows: int) -> BoolArray:
 
 
 def _least_certain(
-    chosen: BoolArray, probability: FloatArray, blind: Sequence[int], after: FoundPlace | None, limit: int
+    chosen: BoolArray, probability: FloatArray, blind: BoolArray, after: FoundPlace | None, limit: int
 ) -> tuple[list[int], FoundPlace | None, int]:
     """Return the chosen rows that are least certain after some place, the next place, and how many there are in all.
 

@@ -146,13 +146,20 @@ class LabelService:
         self._changed()
         return undone, None if choice is None else self._show(choice, labels)
 
-    def find(self, by: str, wanted: Wanted, after: FoundPlace | None, limit: int) -> FoundRows:
-        """Return rows that are wanted; those that somebody is to be asked about without their labels."""
+    def find(
+        self, by: str, wanted: Wanted, after: FoundPlace | None = None, limit: int = 60, *, own: bool = False
+    ) -> FoundRows:
+        """Return rows that are wanted; those that somebody is to be asked about without their labels.
+
+        With `own`, they see the labels of no rows but those that they have said something about themselves.
+        """
         labels = self.monitor.present()
         with self.lock:
             waits, typed = self._assignments.waiting(by), [self._typed(label) for label in wanted.labels]
         wanted = replace(wanted, labels=typed)
-        return self._finder.find(wanted, labels, waits=waits, after=after, limit=limit, seconds=_LOOKING)
+        return self._finder.find(
+            wanted, labels, waits=waits, after=after, limit=limit, seconds=_LOOKING, own=by if own else None
+        )
 
     def relabel(self, by: str, row: int, label: Label) -> CampaignStatus:
         """Say what a row is; this and what else changes something returns the status after it.

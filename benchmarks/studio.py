@@ -2,7 +2,7 @@
 
     python -m venv /tmp/label-studio && /tmp/label-studio/bin/pip install label-studio
     bela export DIR --to tasks.label-studio.json
-    /tmp/label-studio/bin/python benchmarks/label_studio.py tasks.label-studio.json [...]
+    /tmp/label-studio/bin/python benchmarks/studio.py tasks.label-studio.json [...]
 
 Label Studio runs in this process with a database of its own in a temporary folder, and without the statistics that it
 sends otherwise. A project is made from the configuration beside each file, and the file posted to its import as a
