@@ -1,6 +1,7 @@
 """Finding rows on the page, by keyboard: texts, a table, 77 classes, two people; flags and their notes."""
 
 import csv
+import zipfile
 
 import pytest
 
@@ -243,6 +244,25 @@ def test_a_table_is_found_by_its_values(visit, table):
     gil.wait("() => window.seenNotes.length > 0")
     gil.page.click("nav >> text=Answer")
     gil.wait("(title) => document.querySelector('h1').textContent === title", f"Row {row}")
+
+
+def test_hidden_columns_are_exported_by_a_tick(visit, many, tmp_path):
+    """Left out otherwise; both by keyboard, each in one file with its certificate."""
+    ivo = visit(f"{many.url}#/rows", "Ivo")
+    answer_some(ivo, many, 1, lambda row: NAMES[row % 77])
+    ivo.page.get_by_role("link", name="Export").press("Enter")
+    for wanted in (False, True):
+        if wanted:
+            ivo.page.get_by_label("With the hidden column").press("Space")
+        with ivo.page.expect_download() as download:
+            ivo.page.get_by_role("button", name="CSV").press("Enter")
+        file = tmp_path / f"{wanted}.zip"
+        download.value.save_as(file)
+        with zipfile.ZipFile(file) as packed:
+            names = sorted(packed.namelist())
+            head = packed.read("tickets-labelled.csv").decode().splitlines()[0]
+        assert names == ["README.txt", "tickets-labelled.csv", "tickets-labelled.csv.certificate.json"]
+        assert ('"secret"' in head, '"answered_by"' in head) == (wanted, True)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
