@@ -342,3 +342,7 @@ def test_whoever_sees_only_their_own(page: Any) -> None:
     assert {row.row for row in service.find("Bob", Wanted(labels=["cat", "dog"]), limit=200, own=True).rows} == bobs
     assert [row.row for row in service.find("Bob", Wanted(flagged=True), own=True).rows] == [9]
     assert len(service.find("Bob", Wanted(text="pet"), limit=200, own=True).rows) == 120
+    assert service.find("Bob", Wanted(person="Ann"), own=True).rows == []
+    row = next(iter(bobs))
+    page.post("/api/relabel", by="Ann", row=row, label="bird")
+    assert row not in {one.row for one in service.find("Bob", Wanted(), limit=200, own=True).rows if one.label}

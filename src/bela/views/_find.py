@@ -116,19 +116,21 @@ class Finder:
         """Return at most `limit` rows that are wanted, from some place on.
 
         `waits` are rows that somebody is still to say something about, and what. These are shown without what is known
-        of them, and never found by it; so are all but their `own` where somebody is to see no others, and they see no
-        flags of others. With `seconds`, texts are looked through for about as long.
+        of them, and never found by it; so are all rows whose labels are not their `own`, where somebody is to see no
+        others, and they see neither flags nor names of others. With `seconds`, texts are looked through for about as
+        long.
         """
         terms = split_terms(wanted.text)
         with self._lock:
             facts = _Facts(self._book, labels)
             deeds = _Deeds(self._book, own)
             of_person = set[int]() if wanted.person is None else deeds.rows_of(self._book, wanted.person)
-            seen = None if own is None else deeds.rows_of(self._book, own)
+            seen = None if own is None else deeds.labelled_by(self._book, own)
         facts.join(labels, [one.codes for one in self._predictions.values()])
         blind = _among(waits, len(facts.codes))
         if seen is not None:
             blind |= ~_among(seen, len(blind))
+            of_person &= seen
         chosen = _choose(wanted, facts, deeds, of_person, blind)
         if terms:
             rows, place, n_looked = self._read(chosen, terms, after, limit, seconds)
@@ -137,7 +139,7 @@ class Finder:
             rows, place, n_found = _least_certain(chosen, facts.probability, blind, after, limit)
             n_looked = len(chosen)
         with self._lock:
-            people = {row: _people(self._book, deeds, row) for row in rows}
+            people = {row: [own] if own is not None else _people(self._book, deeds, row) for row in rows}
         unseen = {row: waits.get(row, "others") for row in rows if blind[row]}
         shown = [self._show(row, facts, deeds, people[row], unseen.get(row)) for row in rows]
         return FoundRows(rows=shown, next=place, n_looked=n_looked, n_found=n_found, by_doubt=not terms)
@@ -250,6 +252,12 @@ class _Deeds:
         names = {person, None} if person == NOBODY else {person}
         rows = {row for row, number in book.answered.items() if names & book.said[number].keys()}
         return rows.union(row for row, by in self.relabelled.items() if by == person)
+
+    def labelled_by(self, book: Book, person: str) -> set[int]:
+        """Return the rows that have the label which somebody gave them."""
+        names = {person, None} if person == NOBODY else {person}
+        rows = {row for row, number in book.answered.items() if next(iter(book.said[number])) in names}
+        return {row for row in rows.union(self.relabelled) if self.relabelled.get(row, person) == person}
 
 
 def _people(book: Book, deeds: _Deeds, row: int) -> list[str]:

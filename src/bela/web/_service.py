@@ -151,7 +151,7 @@ class LabelService:
     ) -> FoundRows:
         """Return rows that are wanted; those that somebody is to be asked about without their labels.
 
-        With `own`, they see the labels of no rows but those that they have said something about themselves.
+        With `own`, they see no labels but those that they gave themselves.
         """
         labels = self.monitor.present()
         with self.lock:
