@@ -238,7 +238,7 @@ def test_everything_is_there_after_opening_again(folder: Path, clock: Any) -> No
         service.answer("Bob", [AnswerIn(question=one.id, label="bird", second=True) for one in service.lease("Bob", 2)])
         service.flag("Bob", 5, "odd")
         service.undo("Ann")
-        service.relabel("Ann", 100, "dog")
+        service.relabel("Ann", next(row for row in range(100) if not stored.campaign.book.asked[row]), "dog")
         before = service.status()
     with open_campaign(folder, background=True) as stored:
         again = LabelService(stored, team=True, overlap=1.0, clock=clock)
