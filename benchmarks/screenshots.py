@@ -59,7 +59,7 @@ def answer(stored: Any, names: list[str], n: int, people: list[str]) -> None:
             campaign.tell(question.id, names[question.row], by=first)
             if rng.random() < 0.2:
                 differs = rng.random() < 0.08
-                campaign.opine(question.id, rng.choice(CLOTHES) if differs else names[question.row], by=second)
+                campaign.opine(question.id, rng.choice(campaign.classes) if differs else names[question.row], by=second)
             done += 1
         result = campaign.result()
         expected = float(np.mean(result.probability))
@@ -158,6 +158,43 @@ def texts(browser: Any, folder: Path, to: Path, port: int) -> None:
                 camera.take("many")
 
 
+def make_found(folder: Path) -> Path:
+    """Create a campaign on texts of which one column is hidden, answer some, and flag two."""
+    rng = random.Random(3)  # noqa: S311
+    data, campaign = folder / "reviewed.csv", folder / "reviewed.bela"
+    truth = [rng.choice(list(SENTENCES)) for _ in range(400)]
+    with data.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "year", "author"])
+        for i, kind in enumerate(truth):
+            writer.writerow([" ".join(rng.choices(SENTENCES[kind][:2], k=1 + i % 4)), rng.randint(1990, 2025), f"a{i}"])
+    settings = {"classes": list(SENTENCES), "target": 0.9, "hidden": ["author"], "kinds": {"text": "text"}}
+    with create_campaign(data, campaign, **settings) as stored:
+        answer(stored, truth, 60, ["Ada", "Bo"])
+        stored.campaign.flag(3, "Is a hotel by the harbour travel, or cooking?", by="Bo")
+        stored.campaign.flag(17, "Two topics in one text", by="Ada")
+    return campaign
+
+
+def found(browser: Any, folder: Path, to: Path, port: int) -> None:
+    """Take the pictures of rows that were found, of those that were flagged, and of the export."""
+    with serving(make_found(folder), port) as url:
+        camera = Camera(browser, url, to)
+        page = camera.open("rows")
+        page.fill("#rows-text", "hotel")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".tile.selected")
+        page.keyboard.press("ArrowRight")
+        camera.settle()
+        camera.take("rows")
+        camera.open("rows/flagged", color_scheme="dark")
+        camera.take("flagged")
+        page = camera.open("report")
+        page.locator(".format").first.click()
+        page.wait_for_selector(".made a")
+        camera.take("export")
+
+
 def clothes(camera: Camera) -> None:
     """Take the pictures of answering, the grid, and what has come of it."""
     camera.open()
@@ -236,6 +273,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary, chromium() as browser:
         folder = Path(temporary)
         texts(browser, folder, arguments.to, arguments.port)
+        found(browser, folder, arguments.to, arguments.port + 4)
         if arguments.texts:
             return
         campaign = make_clothes(folder, arguments.rows, arguments.answers, arguments.target)

@@ -57,8 +57,10 @@ class Table(Protocol):
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a whole column."""
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Go through all rows in order, in blocks that fit into memory."""
+    def batches(
+        self, columns: Sequence[str] | None = None, *, start: int = 0, most: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Go through all rows in order, or those from `start` on, in blocks that fit into memory, of `most` rows."""
 
     def iter_records(self) -> Iterator[dict[str, Any]]:
         """Go through all rows in order, each as `record` returns it: as it was, where a table shows it as text."""

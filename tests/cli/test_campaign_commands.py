@@ -47,7 +47,10 @@ def test_from_the_first_answer_to_a_verified_export(call: Any, table: Path) -> N
         assert written["certificate"] == found["certificate"]
         assert Path(written["certificate_file"]).is_file()
         records = open_table(name)
-        assert records.columns == ("name", "weight", "height", "kind", "label", "label_source", "leaf", "confidence")
+        assert records.columns == (
+            "name", "weight", "height", "label", "label_source", "leaf", "confidence", "answered_by", "answered_at",
+            "opinions", "flags",
+        )  # fmt: skip
         labels = [record["label"] for record in records.iter_records()]
         right = np.mean([labels[row] == truth[row] for row in range(80)])
         assert right >= found["certificate"]["lower"]
@@ -106,7 +109,7 @@ def test_a_share_that_nobody_can_be_sure_to(call: Any, table: Path) -> None:
 def test_an_export_is_data_again(call: Any, table: Path) -> None:
     """The answers in an export are the given labels of another campaign; what was inferred is not."""
     call(*RUN, *QUICK)
-    call("export", "pets.bela", "--to", "done.csv")
+    call("export", "pets.bela", "--to", "done.csv", "--with-hidden")
     said = call(
         "run", "done.csv", "--label", "label", "--truth", "kind", "--hide", "label_source", "--hide", "leaf",
         "--json", "-",

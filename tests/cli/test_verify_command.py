@@ -252,7 +252,7 @@ def test_labels_that_were_changed(call: Any, exported: Path) -> None:
     head, _, last = text.rstrip("\n").rpartition("\n")
     label = '"cat"' if ',"dog","' in last else '"dog"'
     cells = last.split(",")
-    cells[4] = label
+    cells[3] = label
     exported.write_text(head + "\n" + ",".join(cells) + "\n")
     status, reasons = verdict(call, "--quick")
     assert status == 1

@@ -111,7 +111,7 @@ def work_side_by_side(targets: list[Path], times: int) -> None:
                 try:
                     export(records, result, target)
                 except ExportError as error:
-                    print(json.dumps({"refused": str(error)}), flush=True)
+                    print(json.dumps({"refused": str(error)}) + "\n", end="", flush=True)  # one write a line
             os._exit(0)
         children.append(child)
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * len(children)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bela.data import open_table
 from bela.errors import LabelError
 from bela.exports import export
 
@@ -119,6 +120,25 @@ def test_pictures_are_shown_as_such(tmp_path):
     ]
     first, second = json.loads(path.read_text())
     assert (first["meta"]["label_source"], second["meta"]["label_source"]) == ("given", "inferred")
+
+
+def test_every_value_that_is_shown_is_there(tmp_path):
+    """Label Studio refuses all tasks where one has nothing to show; what is not shown stays nothing."""
+    table = pa.table({"text": ["a", None], "size": [None, 2], "my text": [None, "b"], "list": [None, [1]]})
+    path = export(TABLES.ArrowTable(table), TABLES.make_result(["x", "y"]), tmp_path / "o.json", format="label-studio")
+    first, second = (task["data"] for task in json.loads(path.read_text()))
+    assert (first["text"], first["size"], first["column_2"], second["text"]) == ("a", "", "", "")
+    assert (first["my text"], first["list"]) == (None, None)
+
+
+def test_objects_are_shown_as_text(tmp_path):
+    """Label Studio shows texts and numbers; the object itself is in the task as well."""
+    records = open_table([{"what": {"a": 1}, "n": 1}, {"what": "b", "n": 2}])
+    path = export(records, TABLES.make_result(["x", "y"]), tmp_path / "o.json", format="label-studio")
+    first, second = (task["data"] for task in json.loads(path.read_text()))
+    assert (first["what"], first["column_0"]) == ({"a": 1}, '{"a": 1}')
+    assert (second["what"], second["column_0"]) == ("b", "b")
+    assert 'value="$column_0"' in path.with_name("o.json.config.xml").read_text()
 
 
 def test_an_array_is_shown_by_its_rows(tmp_path):

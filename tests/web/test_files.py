@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bela.data import column_labels, open_table
-from bela.exports import check_export
+from bela.exports import check_export, read_certificate
 
 
 def test_guidelines_are_kept(page: Any) -> None:
@@ -25,8 +26,8 @@ def test_guidelines_are_kept(page: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "label-studio", "snorkel", "hf"])
-def test_exports_are_written_and_fetched(page: Any, form: str) -> None:
-    """In the campaign's folder, with their certificate; again and again."""
+def test_every_download_comes_with_its_certificate(page: Any, form: str, tmp_path: Path) -> None:
+    """One file with the data, their certificate and what both are; again and again."""
     page.go_on(8)
     for _ in range(2):
         made = page.post("/api/exports", format=form)
@@ -34,16 +35,37 @@ def test_exports_are_written_and_fetched(page: Any, form: str) -> None:
         assert response.status_code == 200
         assert response.headers["content-disposition"].startswith("attachment")
         assert response.headers["content-type"] == "application/octet-stream"
-    path = page.service.stored.path / "exports" / made["name"]
-    assert response.content == path.read_bytes()
-    if form == "hf":
-        names = zipfile.ZipFile(io.BytesIO(response.content)).namelist()
-        assert any(name.endswith("certificate.json") for name in names)
-        return
+    exports = page.service.stored.path / "exports"
+    assert response.content == (exports / made["name"]).read_bytes()
+    assert [path.name for path in exports.iterdir()] == [made["name"]]
+    zipfile.ZipFile(io.BytesIO(response.content)).extractall(tmp_path)
+    path = tmp_path / made["name"].removesuffix(".zip")
     assert check_export(path) == []
-    assert page.get(f"{made['url']}.certificate.json").json()["journal"]["events"] > 8
+    assert read_certificate(path)["journal"]["events"] > 8
+    readme = (tmp_path / "README.txt").read_text(encoding="utf-8")
+    assert str(read_certificate(path)["statement"]) in readme
+    assert path.name in readme
     if form in ("csv", "parquet", "jsonl"):
         assert len(column_labels(open_table(path), "label")) == 120
+
+
+def test_hidden_columns_are_exported_for_whoever_asks(page: Any, tmp_path: Path) -> None:
+    """And for nobody else, nor are they in the report."""
+    page.go_on(8)
+    page.post("/api/flags", by="Ann", row=3, comment="odd")
+    columns = {}
+    for wanted in (False, True):
+        made = page.post("/api/exports", format="csv", with_hidden=wanted)
+        zipfile.ZipFile(io.BytesIO(page.get(made["url"]).content)).extractall(tmp_path)
+        records = open_table(tmp_path / made["name"].removesuffix(".zip"))
+        columns[wanted] = records.columns
+        assert any("hidden columns are left out: secret" in note for note in made["notes"]) == (not wanted)
+        assert sum(records.record(row)["answered_by"] == "Ann" for row in range(120)) == 8
+        assert '"comment": "odd"' in records.record(3)["flags"]
+    assert "secret" in columns[True]
+    assert [name for name in columns[True] if name != "secret"] == list(columns[False])
+    assert page.get("/api/state").json()["n_hidden"] == 1
+    assert "secret" not in page.get("/api/report").text
 
 
 def test_there_is_nothing_to_export_before_the_first_answer(page: Any) -> None:

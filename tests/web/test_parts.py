@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bela.data import column_labels, open_table
-from bela.exports import check_export
+from bela.exports import check_export, read_certificate
 from bela.views import _parts as parts_module
 
 
@@ -56,18 +58,20 @@ def test_parts_are_worked_out_for_those_who_ask_alone(page: Any, monkeypatch: py
     assert len(asked) == 1
 
 
-def test_sure_rows_are_exported(page: Any) -> None:
+def test_sure_rows_are_exported(page: Any, tmp_path: Path) -> None:
     """As `bela export --sure` does: the other labels are blank, and the certificate says so; no other share will do."""
     page.go_on(40)
     n_sure = next(one["n_rows"] for one in certified(page)["parts"]["sure"] if one["share"] == 0.9)
     made = page.post("/api/exports", format="csv", sure=0.9)
-    assert made["name"] == "pets-labelled-sure-90.csv"
-    path = page.service.stored.path / "exports" / made["name"]
+    assert made["name"] == "pets-labelled-sure-90.csv.zip"
+    zipfile.ZipFile(page.service.stored.path / "exports" / made["name"]).extractall(tmp_path)
+    path = tmp_path / "pets-labelled-sure-90.csv"
     assert check_export(path) == []
     labels = column_labels(open_table(path), "label")
     assert sum(label not in (None, "") for label in labels) == n_sure
-    kept = page.get(f"{made['url']}.certificate.json").json()["kept"]
+    kept = read_certificate(path)["kept"]
     assert (kept["share"], kept["rows"]) == (0.9, n_sure)
+    assert kept["statement"] in (tmp_path / "README.txt").read_text(encoding="utf-8")
     refused = page.http.post("/api/exports", json={"format": "csv", "sure": 0.8})
     assert refused.status_code == 400
     assert "0.95" in refused.json()["error"]["message"]

@@ -34,6 +34,11 @@ class Repeats:
         recent = self._recent(by)
         return [] if recent is None else [one for one in self._chosen if one.id not in recent and self.waits(one, by)]
 
+    def coming(self, by: str | None = None) -> list[Question]:
+        """Return the draws that somebody will be asked again, be it due or not."""
+        self._choose()
+        return [one for one in self._chosen if self.waits(one, by)]
+
     def waits(self, question: Question, by: str | None = None) -> bool:
         """Whether a draw can be put to somebody again: answered once, by them or by nobody knows whom."""
         book = self._book

@@ -169,8 +169,8 @@ class Campaign(ClassEditing, AbstractContextManager["Campaign", None]):
         if proposals or exhausted != book.exhausted:
             self._recorder.ask(Asked(version=book.version, n=wanted, questions=proposals, exhausted=exhausted))
         corrected = [question for question in book.open.values() if question.row in book.corrections]
-        for question in corrected:  # somebody has said it already
-            self.tell(question.id, book.codes.classes[book.corrections[question.row]])
+        for question in corrected:  # somebody has said it already, with its label in sight
+            self.tell(question.id, book.codes.classes[book.corrections[question.row]], suggested=True)
         return bool(corrected)
 
     def tell(

@@ -21,6 +21,7 @@ from bela.cli.label import label
 from bela.cli.predict import predict
 from bela.cli.report import report
 from bela.cli.reproduce import reproduce
+from bela.cli.rows import rows
 from bela.cli.run import run
 from bela.cli.serve import serve
 from bela.cli.simulate import simulate
@@ -40,7 +41,7 @@ app = typer.Typer(
     add_completion=False,
 )
 for command in (
-    demo, label, serve, run, status, export, predict, report, undo, verify, backup, restore, certify, simulate,
+    demo, label, serve, run, status, rows, export, predict, report, undo, verify, backup, restore, certify, simulate,
     reproduce, bench,
 ):  # fmt: skip
     app.command()(command)

@@ -14,12 +14,13 @@ from bela.cli._overview import document_of
 from bela.cli._showing import count
 from bela.data import DATASETS
 from bela.errors import ParameterError
-from bela.exports import EXPORTS, certificate_path, keep_sure
+from bela.exports import EXPORTS, campaign_rows, certificate_path, keep_sure
 from bela.exports import export as write
 from bela.records import Json
 
 _FORMATS = f"One of {', '.join(EXPORTS)}."
 _EXCEL_SAFE = "In CSV and TSV, put a ' before texts that a spreadsheet would run as formulas."
+_WITH_HIDDEN = "With the columns that were hidden from whoever answered, which are left out otherwise."
 _SURE = "Only rows of which at least this share is certainly right: 0.9, 0.95 or 0.99. Other labels are left blank."
 
 
@@ -31,6 +32,7 @@ def export(
     sure: Annotated[float | None, typer.Option("--sure", metavar="SHARE", help=_SURE)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is no earlier export.")] = False,
     excel_safe: Annotated[bool, typer.Option("--excel-safe", help=_EXCEL_SAFE)] = False,
+    with_hidden: Annotated[bool, typer.Option("--with-hidden", help=_WITH_HIDDEN)] = False,
     allow_code: AllowCode = False,
     json_: JsonFlag = False,
 ) -> None:
@@ -46,8 +48,8 @@ def export(
         document = document_of(stored, result)
         written = write(
             stored.records, result, to,
-            format=format_, ids=stored.ids(), given=stored.given, label_column=stored.settings.label_column,
-            certificate=document, overwrite=overwrite, excel_safe=excel_safe, note=notes.append,
+            format=format_, certificate=document, overwrite=overwrite, excel_safe=excel_safe, note=notes.append,
+            **campaign_rows(stored, with_hidden=with_hidden),
             progress=lambda done, total: bars(f"writing {Path(to).name}", done / max(total, 1)),
         )  # fmt: skip
     beside = certificate_path(written)

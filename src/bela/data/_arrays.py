@@ -151,10 +151,13 @@ class ArrayTable(OpenTable):
         for batch in self.batches():
             yield from batch.to_pylist()
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str] | None = None, *, start: int = 0, most: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
         names = self._chosen(columns)
         step = max(1, _BATCH_BYTES // max(1, sum(_row_bytes(self._arrays[name]) for name in names)))
-        for i in range(0, self.n_rows, step):
+        step = min(step, most or step)
+        for i in range(start, self.n_rows, step):
             block = [_to_arrow(self._arrays[name][i : i + step]) for name in names]
             yield pa.RecordBatch.from_arrays(block, names=names)
 

@@ -55,8 +55,10 @@ class OpenTable:
         """Return a whole column, as `batches` shows it."""
         return pa.chunked_array([batch.column(0) for batch in self.batches([name])])
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Go through all rows in order, in blocks of some megabytes."""
+    def batches(
+        self, columns: Sequence[str] | None = None, *, start: int = 0, most: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Go through all rows in order, or those from `start` on, in blocks of some megabytes, or of `most` rows."""
         raise NotImplementedError
 
     def _check_row(self, row: int) -> None:
@@ -116,17 +118,22 @@ class ArrowTable(OpenTable):
         for batch in self.stored():
             yield from self._values(name, batch.column(name))
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str] | None = None, *, start: int = 0, most: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
         names = self._chosen(columns)
-        for batch in self.stored():
+        for batch in self.stored(start, most):
             shown = [(as_texts if name in self._coded else plain)(batch.column(name)) for name in names]
             yield pa.RecordBatch.from_arrays(shown, names=names)
 
-    def stored(self) -> Iterator[pa.RecordBatch]:
-        """Go through the batches as they are kept, and let go of each when the next is asked for."""
-        for batch in self._batches:
-            yield batch
-            self._release()
+    def stored(self, start: int = 0, most: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Go through the batches as they are kept, or cut, and let go of each when the next is asked for."""
+        for batch, end in zip(self._batches, self._ends, strict=True):
+            first = max(0, start - end + batch.num_rows)
+            for at in range(first, batch.num_rows, most or batch.num_rows):
+                yield batch.slice(at, most)
+            if first < batch.num_rows:
+                self._release()
 
     @functools.cached_property
     def _row_digests(self) -> U64:

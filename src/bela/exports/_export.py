@@ -4,7 +4,7 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from bela.errors import BelaError, DataError, ExportError, ParameterError
 from bela.exports._certificate import certificate_document, certificate_path, labels_digest, read_certificate
 from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, choose_format
+from bela.exports._history import History
 from bela.protocols import Table
 from bela.records import BoolArray, Result
 from bela.storage import placed_together
@@ -24,7 +25,8 @@ def export(
     records: Table, result: Result, to: str | os.PathLike[str], *,
     format: str | None = None,  # noqa: A002 - the word that everybody knows
     ids: Sequence[object] | None = None, given: BoolArray | None = None, label_column: str | None = None,
-    certificate: Mapping[str, object] | None = None, overwrite: bool = False, excel_safe: bool = False,
+    certificate: Mapping[str, object] | None = None, history: History | None = None, leave_out: Collection[str] = (),
+    overwrite: bool = False, excel_safe: bool = False,
     progress: Callable[[int, int], object] | None = None, note: Callable[[str], object] | None = None,
 ) -> Path:  # fmt: skip
     """Write every row with its label, and the certificate of the labels with them.
@@ -49,6 +51,10 @@ def export(
         The column of the data that has some of the labels: it is completed, and there is no further one for them.
     certificate
         What `certificate_document` returned for the same labels; None to make one.
+    history
+        Who said what about the rows, and when: four more columns.
+    leave_out
+        Columns that are not to be in it, such as those that were hidden from whoever answered; not that of the labels.
     overwrite
         Replace whatever file is there. A folder is replaced only if it is an export.
     excel_safe
@@ -67,15 +73,18 @@ def export(
     if excel_safe and not kind.for_spreadsheets:
         raise ParameterError(f"spreadsheets do not read {name} as it is: excel-safe is for CSV and TSV")
     rows = LabelledRows(
-        records, result, given=given, label_column=label_column, ids=ids, progress=progress, excel_safe=excel_safe
-    )
+        records, result, given=given, label_column=label_column, ids=ids, progress=progress, excel_safe=excel_safe,
+        history=history, leave_out=leave_out,
+    )  # fmt: skip
     document = dict(certificate_document(result, records, given=given) if certificate is None else certificate)
     if document.get("labels_sha256") != labels_digest(result.labels):
         raise ParameterError("the certificate is about other labels than those to be exported: make it from the result")
     if not target.parent.is_dir():
         raise ExportError(f"there is no folder {target.parent} to export to: make it first")
-    if note is not None and kind.is_table:
-        for sentence in rows.layout.notes:
+    if note is not None:
+        if left_out := [name for name in records.columns if name not in rows.layout.columns]:
+            note(f"hidden columns are left out: {', '.join(left_out)}")
+        for sentence in rows.layout.notes if kind.is_table else ():
             note(sentence)
     try:
         with placed_together(target) as new:

@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from bela._registry import Registry
 from bela.errors import DataError, ExportError, LabelError, ParameterError
+from bela.exports._history import History
 from bela.protocols import Table
 from bela.records import BoolArray, Result
 
 # Its leaf, an answer, the data, a row nobody can read, or a label that is left blank as it is not sure.
 SOURCES = ("inferred", "oracle", "given", "unreadable", "withheld")
 _OURS = ("label", "label_source", "leaf", "confidence")
+_SAID = ("answered_by", "answered_at", "opinions", "flags")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +42,8 @@ class Layout:
         return [f"the data have a column {usual!r} of their own: ours is called {name!r}" for usual, name in renamed]
 
 
-def plan_columns(columns: Sequence[str], label_column: str | None = None) -> Layout:
-    """Choose names for our columns that the data do not have.
+def plan_columns(columns: Sequence[str], label_column: str | None = None, *, with_history: bool = False) -> Layout:
+    """Choose names for our columns that the data do not have; with their history, rows have some more.
 
     >>> plan_columns(["text", "leaf"]).added
     ('label', 'label_source', 'leaf_', 'confidence')
@@ -55,7 +57,7 @@ def plan_columns(columns: Sequence[str], label_column: str | None = None) -> Lay
     if label_column is not None and label_column not in taken:
         raise ParameterError(f"the data have no column {label_column!r} to put the labels into")
     names = {}
-    for usual in _OURS:
+    for usual in (*_OURS, *(_SAID if with_history else ())):
         names[usual] = label_column if usual == "label" and label_column else free_name(usual, taken)
         taken.add(names[usual])
     return Layout(columns=tuple(columns), names=names)
@@ -74,9 +76,10 @@ class LabelledRows:
     def __init__(
         self, records: Table, result: Result, *, given: BoolArray | None = None, label_column: str | None = None,
         ids: Sequence[object] | None = None, progress: Callable[[int, int], object] | None = None,
-        excel_safe: bool = False,
+        excel_safe: bool = False, history: History | None = None, leave_out: Collection[str] = (),
     ) -> None:  # fmt: skip
         self.records, self.result, self.ids, self.excel_safe = records, result, ids, excel_safe
+        self.history = history
         self.notes: list[str] = []  # what a format has to say about what it wrote
         self.n_rows = records.n_rows
         if len(result.labels) != self.n_rows:
@@ -84,7 +87,10 @@ class LabelledRows:
         if ids is not None and len(ids) != self.n_rows:
             raise ParameterError(f"ids must have one entry for each of the {self.n_rows} rows, not {len(ids)}")
         self.source = label_sources(result, given)
-        self.layout = plan_columns(records.columns, label_column)
+        kept = [name for name in records.columns if name not in leave_out or name == label_column]
+        if not kept:
+            raise ExportError("all columns of the data are hidden, so there is nothing to export: ask for hidden ones")
+        self.layout = plan_columns(kept, label_column, with_history=history is not None)
         self._label_type = _label_type(result)
         self._progress = progress
 
@@ -98,7 +104,8 @@ class LabelledRows:
     def blocks(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Go through the data as they are: the first row of each block, and the block."""
         start = 0
-        for batch in self.records.batches():
+        is_whole = self.layout.columns == self.records.columns
+        for batch in self.records.batches(None if is_whole else self.layout.columns):
             if tuple(batch.schema.names) != self.layout.columns:
                 raise DataError("the columns of the data have changed since they were opened: open them again")
             stop = start + batch.num_rows
@@ -129,7 +136,8 @@ class LabelledRows:
         source = pa.array(np.array(SOURCES)[self.source[start:stop]])
         leaf = pa.array(np.asarray(result.leaf[start:stop], dtype=np.int64))
         confidence = pa.array(np.asarray(result.probability[start:stop], dtype=np.float64))
-        return dict(zip(self.layout.names.values(), (labels, source, leaf, confidence), strict=True))
+        said = () if self.history is None else self.history.columns(start, stop)
+        return dict(zip(self.layout.names.values(), (labels, source, leaf, confidence, *said), strict=True))
 
     def _with_ours(self, batch: pa.RecordBatch, start: int) -> pa.RecordBatch:
         for name, array in self.ours(start, start + batch.num_rows).items():

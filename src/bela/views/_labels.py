@@ -1,7 +1,7 @@
 """The labels of all rows as they were a moment ago, and the classes: what people are shown beside the answering."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, TypeAlias
@@ -73,6 +73,11 @@ class Labels:
         names, codes = self._coded
         return dict(zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True))
 
+    @property
+    def codes(self) -> IntArray:
+        """The place of each row's label in `counts`."""
+        return self._coded[1]
+
     @cached_property
     def leaves(self) -> list[LeafView]:
         """The leaves, the largest first."""
@@ -91,9 +96,10 @@ class Labels:
             if size[leaf]
         ]  # fmt: skip
 
-    def rows(self, leaf: int, offset: int, limit: int) -> IntArray:
+    def rows(self, leaf: int, offset: int, limit: int, without: Collection[int] = ()) -> IntArray:
         """Return rows of a leaf, those in doubt first and those that are known last."""
         rows: IntArray = np.flatnonzero(self.result.leaf == leaf)
+        rows = rows[~np.isin(rows, list(without))]
         order = np.lexsort((rows, self.result.probability[rows], self.result.known[rows]))
         return rows[order[offset : offset + limit]]
 

@@ -33,7 +33,7 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledRow(ShownRow):
-    """A row with its label, and where that comes from: "oracle", "given", "corrected" or "inferred"."""
+    """A row with its label, and where that comes from: one of `SOURCES`, or `WAITS` where it must not be seen."""
 
     label: JsonLabel | None
     source: str
@@ -64,7 +64,10 @@ class RowView:
         self.left_out: tuple[str, ...] = tuple(name for name in allowed if name not in (*columns, self._id))
         self._is_vector = not plan.shown
         first = self._records.record(0) if self.images and self._records.n_rows else {}
-        self._filed = tuple(name for name in self.images if isinstance(first.get(name), str))
+        self.filed: tuple[str, ...] = tuple(name for name in self.images if isinstance(first.get(name), str))
+        # What is left out beside the rows, such as a number that each has of its own, is what people look for.
+        texts = (name for name in allowed if plan.columns[name] not in ("image", "embedding"))
+        self.searched: tuple[str, ...] = tuple(dict.fromkeys((*texts, *self.filed, *filter(None, [self._id]))))
 
     @classmethod
     def of(cls, stored: StoredCampaign) -> "RowView":
@@ -80,10 +83,10 @@ class RowView:
         """Return a row as JSON can hold it; pictures are left out, as they have addresses of their own."""
         self.check(row)
         # Reading a row of nothing but pixels would turn them into lists for nothing.
-        record = self._records.record(row) if self._values or self._filed or self._id is not None else {}
+        record = self._records.record(row) if self._values or self.filed or self._id is not None else {}
         shown = {name: self._readable(self._plain(record.get(name), longest)) for name in self._values}
         # Without its folder, which may be the label.
-        files = {name: re.split(r"[/\\]", str(record[name]))[-1] for name in self._filed if record.get(name)}
+        files = {name: re.split(r"[/\\]", str(record[name]))[-1] for name in self.filed if record.get(name)}
         name = row if self._id is None else self._plain(record.get(self._id), 200)
         name = name if isinstance(name, (str, int)) else str(name)
         return ShownRow(row=row, name=name, record=shown, images=self.images, files=files)

@@ -10,6 +10,7 @@ from bela.book import count, label_source, n_said
 from bela.campaign import StoredCampaign, Verdict, audit_result, groups_now
 from bela.errors import LabelError
 from bela.records import Forecast, Question, Rung, StopReason
+from bela.views._find import WAITS
 from bela.views._labels import (
     ChartPoint,
     ClassCounts,
@@ -58,6 +59,7 @@ class CampaignStatus:
     guarantee, `worth` says what it is worth, and `rests_on` on which answers it rests.
     With `suggest_draws`, labels are suggested for single rows too, be they drawn at random or not.
     Of a row the columns `shown` are shown; those `left_out` are in the data, and say nothing that is learned from.
+    Besides, `n_hidden` columns were hidden on purpose.
     `seq` is the number of events so far: of two statuses, the one with more is the later one.
     """
 
@@ -88,6 +90,7 @@ class CampaignStatus:
     n_revisions: int
     shown: Sequence[str]
     left_out: Sequence[str]
+    n_hidden: int
     kinds: Mapping[str, str]
     team: bool
     suggest_draws: bool
@@ -180,7 +183,8 @@ class Monitor:
                 worth=certificate.guarantee.sentence, expected=None if labels is None else labels.point.expected,
                 forecast=forecast, ladder=look.ladder, stop_reason=reason, revising=self._revising,
                 n_revisions=book.n_revisions, classes=look.classes, shown=view.columns, left_out=view.left_out,
-                kinds=view.kinds, people=look.people, pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
+                n_hidden=len(self._stored.settings.hidden), kinds=view.kinds, people=look.people,
+                pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
             )  # fmt: skip
 
     def answered(self, question: Question, by: str, *, first: bool) -> None:
@@ -217,18 +221,20 @@ class Monitor:
 
     def leaves(self) -> list[LeafView]:
         """Return the leaves, the largest first."""
-        labels = self._present()
+        labels = self.present()
         return [] if labels is None else labels.leaves
 
     def leaf_rows(self, leaf: int, offset: int, limit: int) -> list[LabelledRow]:
-        """Return rows of a leaf with their labels, those in doubt first."""
-        labels = self._present()
-        rows = () if labels is None else labels.rows(leaf, offset, limit)
+        """Return rows of a leaf with their labels, those in doubt first, and none that waits for an answer."""
+        labels = self.present()
+        with self._lock:
+            waiting = self._waiting()  # in a leaf, a row has the label of the leaf
+        rows = () if labels is None else labels.rows(leaf, offset, limit, without=waiting)
         return [self._labelled(self._view.show(int(row)), labels) for row in rows]
 
     def row(self, row: int) -> LabelledRow:
         """Return all there is to see of a row."""
-        return self._labelled(self._view.show(row, LONGEST_ALONE), self._present())
+        return self._labelled(self._view.show(row, LONGEST_ALONE), self.present())
 
     def classes(self) -> ClassOverview:
         """Return how the classes fare."""
@@ -237,24 +243,30 @@ class Monitor:
 
     def parts(self) -> PartsNow:
         """Return what is certified by class and which rows are sure, of the labels that people are shown."""
-        labels = self._present()
+        labels = self.present()
         return parts_now(None if labels is None else labels.result)  # which takes a while: nobody waits for the lock
 
-    def _labelled(self, shown: ShownRow, labels: Labels | None) -> LabelledRow:
-        row = shown.row
-        with self._lock:
-            known, source = self._book.label(row), label_source(self._campaign.book, row)
-        label = known if known is not None or labels is None else labels.label(row)
-        probability = 1.0 if known is not None else None if labels is None else labels.probability(row)
-        return LabelledRow(**asdict(shown), label=label, source=source, probability=probability)
-
-    def _present(self) -> Labels | None:
+    def present(self) -> Labels | None:
         """Return the labels of all rows, made anew if they are of the past and that does not take long."""
         with self._lock:
             quick = self._pause <= _SELDOM
             if self.labels is None or (self.labels.seq != self._book.version and quick):
                 self._take_up(self._label_all())
             return self.labels
+
+    def _labelled(self, shown: ShownRow, labels: Labels | None) -> LabelledRow:
+        row = shown.row
+        with self._lock:
+            known, source = self._book.label(row), label_source(self._campaign.book, row)
+            waits = known is None and row in self._waiting()
+        if waits:  # it may be a draw, which is answered blind
+            return LabelledRow(**asdict(shown), label=None, source=WAITS, probability=None)
+        label = known if known is not None or labels is None else labels.label(row)
+        probability = 1.0 if known is not None else None if labels is None else labels.probability(row)
+        return LabelledRow(**asdict(shown), label=label, source=source, probability=probability)
+
+    def _waiting(self) -> set[int]:
+        return {question.row for question in self._book.open.values()}
 
     def _label_all(self) -> Labels | None:
         began = time.perf_counter()

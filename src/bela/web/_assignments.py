@@ -180,6 +180,17 @@ class Assignments:
         lease = self._leases.get(question)
         return None if lease is None or lease.until <= self._clock() else lease.by
 
+    def waiting(self, by: str) -> dict[int, str]:
+        """Return the rows that somebody is, or will be, asked about, and for what: "answer", "opinion" or "again".
+
+        Whoever has the question now, all that are open count: nobody may have seen their labels before them.
+        """
+        self.catch_up()
+        rows = {question.row: "again" for question in self._repeats.coming(self._who(by))}
+        wanted = (one for one in self._wanted if self._waits(one, by, second=True))
+        rows |= {self._campaign.question(question).row: "opinion" for question in wanted}
+        return rows | {question.row: "answer" for question in self._campaign.book.open.values()}
+
     def catch_up(self) -> None:
         """Take note of what was said: a second person should see some of the questions that one has seen."""
         for question in self.heard:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, S
 from bela.book import UndoStep
 from bela.exports import EXPORTS
 from bela.records import SURE_SHARES
-from bela.views import Agreement, CampaignStatus, JsonLabel, Person, ShownRow
+from bela.views import SOURCES, Agreement, CampaignStatus, JsonLabel, Person, ShownRow
 
 _INT64 = 2**63
 _ROWS = 2**31
@@ -18,12 +18,19 @@ Text = Annotated[StrictStr, StringConstraints(min_length=1, max_length=200, patt
 LabelIn = Annotated[StrictInt, Field(ge=-_INT64, lt=_INT64)] | StrictBool | Text
 Name = Annotated[StrictStr, StringConstraints(min_length=1, max_length=60, pattern=r"\S")]
 Tab = Annotated[StrictStr, StringConstraints(max_length=60)]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Id = Annotated[StrictInt, Field(ge=0, lt=_ROWS)]
 
 
 def _check_format(name: str) -> str:
     if name not in EXPORTS.names:
         raise ValueError(f"there is no export format of that name: choose from {', '.join(EXPORTS.names)}")
+    return name
+
+
+def _check_source(name: str) -> str:
+    if name not in SOURCES:
+        raise ValueError(f"a label comes from {', '.join(SOURCES)}, and from nowhere else")
     return name
 
 
@@ -99,6 +106,29 @@ class FlagIn(_In):
     comment: Annotated[StrictStr, StringConstraints(max_length=2000)] = ""
 
 
+class PlaceIn(_In):
+    """Where to go on: what came with the rows before, as it was."""
+
+    row: Id
+    probability: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
+
+
+class FindIn(_In):
+    """Which rows are looked for, as in `Wanted`, by whom, from where on, and how many at once."""
+
+    by: Name
+    text: Annotated[StrictStr, StringConstraints(max_length=400)] = ""
+    labels: Annotated[list[LabelIn], Field(max_length=100)] = []
+    sources: Annotated[list[Annotated[StrictStr, AfterValidator(_check_source)]], Field(max_length=10)] = []
+    below: Probability | None = None
+    above: Probability | None = None
+    person: Name | None = None
+    flagged: StrictBool = False
+    skipped: StrictBool = False
+    after: PlaceIn | None = None
+    limit: Annotated[StrictInt, Field(ge=1, le=100)] = 60
+
+
 class NewClassesIn(_In):
     """Classes to add, in their order."""
 
@@ -130,10 +160,14 @@ class AimIn(_In):
 
 
 class ExportIn(_In):
-    """A format to export to; with `sure`, only the labels of rows of which at least that share is right."""
+    """A format to export to; with `sure`, only the labels of rows of which at least that share is right.
+
+    Columns that were hidden from whoever answers are left out, unless `with_hidden`.
+    """
 
     format: Annotated[StrictStr, StringConstraints(max_length=100), AfterValidator(_check_format)]
     sure: Annotated[float, AfterValidator(_check_sure)] | None = None
+    with_hidden: StrictBool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,16 +234,6 @@ class UndoOut:
     undone: UndoStep
     question: QuestionOut | None
     state: CampaignStatus
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlagOut:
-    """A row that somebody marked for later."""
-
-    row: int
-    name: str | int
-    comment: str
-    by: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,15 +63,6 @@ def post_flag(body: models.FlagIn, service: Service) -> CampaignStatus:
     return service.flag(body.by, body.row, body.comment)
 
 
-@router.get("/flags")
-def get_flags(service: Service) -> list[models.FlagOut]:
-    """Return what was marked for later."""
-    return [
-        models.FlagOut(row=flag.row, name=service.view.show(flag.row).name, comment=flag.comment, by=flag.by)
-        for flag in service.flags()
-    ]
-
-
 @router.post("/classes")
 def post_classes(body: models.ClassesIn, service: Service) -> CampaignStatus:
     """Rename a class, merge it into another, delete it, or take that back."""

@@ -3,8 +3,10 @@
 import os
 import re
 import shutil
+import tempfile
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +15,15 @@ from fastapi.responses import FileResponse, HTMLResponse
 
 from bela.campaign import StoredCampaign
 from bela.errors import ExportError, QuestionError
-from bela.exports import EXPORTS, export, keep_sure, loaded_formats
+from bela.exports import (
+    EXPORTS,
+    campaign_rows,
+    certificate_path,
+    export,
+    keep_sure,
+    loaded_formats,
+    read_certificate,
+)
 from bela.reports import write_report
 from bela.views import Reporter, guidelines_html, read_guidelines, result_of, write_guidelines
 from bela.web._context import Service
@@ -48,27 +58,24 @@ def get_formats() -> list[FormatOut]:
 
 @router.post("/exports")
 def post_export(body: ExportIn, service: Service, request: Request) -> ExportOut:
-    """Write the labelled data, to be fetched from the address that comes back."""
+    """Write the labelled data and their certificate, to be fetched as one file from the address that comes back."""
     stored, notes = service.stored, list[str]()
     with _turn(request), _ONE_AT_A_TIME:
         with service.lock:
             result, describe = result_of(stored)
+            rows = campaign_rows(stored, with_hidden=body.with_hidden)
         if body.sure is not None:
             result = keep_sure(result, body.sure)
-        folder = stored.path / _FOLDER
-        try:
-            folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise ExportError(f"{folder} cannot be made: {error.strerror or error}") from None
         ending = next(iter(EXPORTS[body.format].endings), f".{body.format}")
         kept = "" if body.sure is None else f"-sure-{100 * body.sure:g}"
-        to = export(
-            stored.records, result, folder / f"{_stem(stored)}-labelled{kept}{ending}", format=body.format,
-            ids=stored.ids(), given=stored.given, label_column=stored.settings.label_column,
-            certificate=describe(result), overwrite=True, note=notes.append,
-        )  # fmt: skip
-        name = _packed(to).name if to.is_dir() else to.name
-    return ExportOut(name=name, url=f"/api/exports/{quote(name)}", notes=notes)
+        with _made_in(stored.path / _FOLDER) as new:
+            to = export(
+                stored.records, result, new / f"{_stem(stored)}-labelled{kept}{ending}", format=body.format,
+                certificate=describe(result), note=notes.append, **rows,
+            )  # fmt: skip
+            (new / "README.txt").write_text(_readme(to, stored, notes), encoding="utf-8")
+            packed = _pack(new, stored.path / _FOLDER / f"{to.name}.zip")
+    return ExportOut(name=packed.name, url=f"/api/exports/{quote(packed.name)}", notes=notes)
 
 
 @router.get("/exports/{name}", response_class=FileResponse)
@@ -110,10 +117,34 @@ def _stem(stored: StoredCampaign) -> str:
     return re.sub(r"[^\w.-]+", "-", stored.path.name.removesuffix(".bela")).strip(".-") or "data"
 
 
-def _packed(folder: Path) -> Path:
-    """Return a folder as one file that a browser can take away."""
-    new = folder.with_name(f".{folder.name}.part")
-    made = shutil.make_archive(str(new), "zip", folder.parent, folder.name)
-    target = folder.with_name(f"{folder.name}.zip")
+@contextmanager
+def _made_in(folder: Path) -> Iterator[Path]:
+    """Make a folder for what is being written, which is gone afterwards."""
+    try:
+        folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as new:
+            (content := Path(new, "content")).mkdir()
+            yield content
+    except OSError as error:
+        raise ExportError(f"nothing can be written to {folder}: {error.strerror or error}") from None
+
+
+def _readme(to: Path, stored: StoredCampaign, notes: Sequence[str]) -> str:
+    """Say what is in an export, and what its certificate is worth."""
+    document = read_certificate(to)
+    beside = certificate_path(to)
+    kept = document["kept"]
+    return "\n".join((
+        f"{to.name}: {document['counts']['rows']:,} rows with their labels, from the campaign {stored.path.name}.",
+        str(document["statement"] if kept is None else kept["statement"]),
+        f"{beside.relative_to(to.parent)}: their certificate. To check both: bela verify {stored.path.name} --export "
+        f"{to.name}",
+        *(f"Note: {note}." for note in notes), "",
+    ))  # fmt: skip
+
+
+def _pack(folder: Path, target: Path) -> Path:
+    """Put all that is in a folder into one file that a browser can take away."""
+    made = shutil.make_archive(str(folder.with_name("all")), "zip", folder)
     os.replace(made, target)
     return target

@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from bela.campaign import StoredCampaign
 from bela.errors import ParameterError
-from bela.web import _routes_answering, _routes_files, _routes_insight
+from bela.web import _routes_answering, _routes_files, _routes_find, _routes_insight
 from bela.web._broadcast import Broadcast
 from bela.web._browser import has_screen, lead_to, show_page
 from bela.web._connections import limited_protocol
@@ -30,7 +30,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """The names by which a machine knows itself."""
 
 _FOLDER = Path(__file__).parent / "static"
-_ROUTERS = (_routes_answering.router, _routes_insight.router, _routes_files.router)
+_ROUTERS = (_routes_answering.router, _routes_find.router, _routes_insight.router, _routes_files.router)
 DEFAULT_PORT = 8765
 _PATIENCE = 2  # seconds for requests that are being answered when the server is told to end
 _TRIED = 20  # ports after the usual one

@@ -7,14 +7,27 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 
-from bela.book import Flagged, UndoStep, flags, undo_step
+from bela.book import UndoStep, undo_step
 from bela.campaign import StoredCampaign, audited_label
 from bela.errors import BelaError, LabelError, ParameterError, QuestionError
 from bela.labels import label_from_text
 from bela.records import Label, Question
-from bela.views import CampaignStatus, Labels, Monitor, Pictures, RowView, differing
+from bela.views import (
+    CampaignStatus,
+    Finder,
+    FoundPlace,
+    FoundRows,
+    Labels,
+    Monitor,
+    Pictures,
+    RowView,
+    Wanted,
+    differing,
+)  # fmt: skip
 from bela.web._assignments import Assignments, Choice
 from bela.web._models import AnswerIn, AnswersOut, QuestionOut, Refused
+
+_LOOKING = 0.1  # seconds for which texts are looked through at once
 
 Who = tuple[str | None, ...]
 
@@ -49,6 +62,7 @@ class LabelService:
         self.suggest_draws = suggest_draws
         self.lock = threading.RLock()
         self.view = RowView.of(stored)
+        self._finder = Finder(stored, self.view, self.lock)
         self.pictures = Pictures(stored.records, self.view.images)
         self.monitor = Monitor(
             stored, self.view, self.lock, team=team, suggest_draws=suggest_draws, clock=clock, now=now
@@ -132,10 +146,38 @@ class LabelService:
         self._changed()
         return undone, None if choice is None else self._show(choice, labels)
 
-    def relabel(self, by: str, row: int, label: Label) -> CampaignStatus:
-        """Say what a row is; this and what else changes something returns the status after it."""
+    def find(
+        self, by: str, wanted: Wanted, after: FoundPlace | None = None, limit: int = 60, *, own: bool = False
+    ) -> FoundRows:
+        """Return rows that are wanted; those that somebody is to be asked about without their labels.
+
+        With `own`, they see no labels but those that they gave themselves.
+        """
+        labels = self.monitor.present()
         with self.lock:
-            self._campaign.relabel(row, self._typed(label), by=by)
+            waits, typed = self._assignments.waiting(by), [self._typed(label) for label in wanted.labels]
+        wanted = replace(wanted, labels=typed)
+        return self._finder.find(
+            wanted, labels, waits=waits, after=after, limit=limit, seconds=_LOOKING, own=by if own else None
+        )
+
+    def relabel(self, by: str, row: int, label: Label) -> CampaignStatus:
+        """Say what a row is; this and what else changes something returns the status after it.
+
+        Where the row waits for an answer or an opinion of theirs, that is what they give: they see no label of it.
+        """
+        with self.lock:
+            waits = self._assignments.waiting(by).get(row)
+            if waits == "again":
+                raise QuestionError(f"row {row} will be put to you once more: say then what it is")
+            if waits is None:
+                self._campaign.relabel(row, self._typed(label), by=by)
+            else:
+                is_open = (one.id for one in self._book.open.values() if one.row == row)
+                number = self._book.answered[row] if waits == "opinion" else next(is_open)
+                refused = self.answer(by, [AnswerIn(question=number, label=label, second=waits == "opinion")]).refused
+                if refused:
+                    raise QuestionError(refused[0].message)
         return self._changed()
 
     def settle(self, by: str, row: int, label: Label) -> CampaignStatus:
@@ -143,7 +185,8 @@ class LabelService:
         with self.lock:
             if not any(found.row == row for found in differing(self._book)):
                 raise QuestionError(f"nobody differs about row {row}: relabel it if its label is wrong")
-            return self.relabel(by, row, label)
+            self._campaign.relabel(row, self._typed(label), by=by)
+        return self._changed()
 
     def flag(self, by: str, row: int, comment: str) -> CampaignStatus:
         """Mark a row for later."""
@@ -182,11 +225,6 @@ class LabelService:
             more = {"class_target": self._campaign.class_target} | more
             self.stored.set_target(target=target, budget=budget, **more)
         return self._changed()
-
-    def flags(self) -> list[Flagged]:
-        """Return what was marked for later."""
-        with self.lock:
-            return flags(self._book)
 
     def prepare(self) -> None:
         """Choose the first questions, which takes a while where there are many rows; there are none until then."""

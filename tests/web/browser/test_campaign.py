@@ -1,6 +1,9 @@
 """A whole campaign in a real browser, by keyboard alone, to its target and its export."""
 
 import csv
+import zipfile
+
+from bela.exports import check_export
 
 
 def test_whole_campaign_by_keyboard(visit, serve, tmp_path):
@@ -31,10 +34,16 @@ def test_whole_campaign_by_keyboard(visit, serve, tmp_path):
     ada.page.get_by_role("link", name="Export the labels").press("Enter")
     with ada.page.expect_download() as download:
         ada.page.get_by_role("button", name="CSV").press("Enter")
-    file = tmp_path / "labels.csv"
+    file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
-    with file.open(newline="", encoding="utf-8") as lines:
-        labels = [line["label"] for line in csv.DictReader(lines)]
+    zipfile.ZipFile(file).extractall(tmp_path)
+    data = file.with_suffix("")
+    assert check_export(data) == []  # its certificate is with it, and about it
+    with data.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    labels = [row["label"] for row in rows]
+    assert sum(row["answered_by"] == "me" for row in rows) == state["answers"]
+    assert "digit" not in rows[0]
     right = sum(label == true for label, true in zip(labels, ada.truth, strict=True))
     assert right >= state["lower"] * len(labels)
     ada.page.get_by_label("Target, per cent").fill("97")

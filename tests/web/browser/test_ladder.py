@@ -72,4 +72,4 @@ def test_sure_rows_are_exported_from_there(visit, aimless):
     bob.page.get_by_text("the labels of all others are left blank").wait_for()
     with bob.page.expect_download() as download:
         bob.page.get_by_role("button", name="CSV").click()
-    assert download.value.suggested_filename == "aimless-labelled-sure-90.csv"
+    assert download.value.suggested_filename == "aimless-labelled-sure-90.csv.zip"

@@ -1,7 +1,8 @@
 """Tasks that Label Studio imports: answers and given labels as annotations, the rest as predictions with their score.
 
-Beside the file stands `<file>.config.xml`, the labelling configuration to paste into the project. Paths of images are
-as they were: serve their folder to Label Studio.
+Beside the file stands `<file>.config.xml`, the labelling configuration to paste into the project before the tasks are
+imported. Paths of images are as they were: serve their folder to Label Studio. It refuses all tasks if one of them has
+nothing to show, or an object: there is an empty text then, or one that is JSON.
 """
 
 import re
@@ -45,13 +46,14 @@ _NUMBER = _Shown(column=None, key="row", tag="Text")
 def write_label_studio(rows: LabelledRows, path: Path) -> dict[str, str]:
     """Write a task for each row, and return the labelling configuration that goes with them.
 
-    A task's `data` are the columns as they were; its number, leaf and confidence are in `meta`. No annotation names
-    who made it, as Label Studio refuses people whom it does not know: they become those of whoever imports them.
+    A task's `data` are the columns as they were; its number, leaf and confidence are in `meta`, and so is who said
+    what and when. An opinion is one more annotation. None names who made it, as Label Studio refuses people whom it
+    does not know: they become those of whoever imports them.
     """
     blocks = json_blocks(rows)
     first = list(islice(blocks, 1))
     hidden = rows.layout.names["label"]  # where the data have some: whoever labels should not see a label
-    shown = _choose(first[0][1], hidden) if first else [_NUMBER]
+    shown = _choose(first[0][1], first[0][2], hidden) if first else [_NUMBER]
     control = free_name("label", rows.layout.columns)  # Label Studio's exports have it beside the columns
     with path.open("xb") as file:
         write_list((_tasks(rows, block, shown, control) for block in chain(first, blocks)), file)
@@ -81,7 +83,7 @@ def _labelling_config(classes: list[str], shown: list[_Shown], control: str) -> 
     return ET.tostring(view, encoding="unicode") + "\n"
 
 
-def _choose(batch: pa.RecordBatch, hidden: str) -> list[_Shown]:
+def _choose(batch: pa.RecordBatch, columns: dict[str, list[Json]], hidden: str) -> list[_Shown]:
     """Choose what an annotator sees: pictures and texts as such, other values as headings, lists not at all."""
     shown = []
     keys = set(batch.schema.names)
@@ -92,7 +94,10 @@ def _choose(batch: pa.RecordBatch, hidden: str) -> list[_Shown]:
         if pa.types.is_large_string(field.type):
             example = next((text for text in batch.column(i).to_pylist() if text), "")
             tag = "Image" if _IMAGE.search(example) else "Text"
-        key = field.name if _VARIABLE.match(field.name) else free_name(f"column_{i}", keys)
+        objects = any(
+            isinstance(value, (dict, list)) for value in columns[field.name]
+        )  # which stay, and are shown as text
+        key = field.name if _VARIABLE.match(field.name) and not objects else free_name(f"column_{i}", keys)
         keys.add(key)
         shown.append(_Shown(column=field.name, key=key, tag=tag))
     # What the choice is about comes first: a picture, else a text; a task without either is shown by its number.
@@ -114,6 +119,7 @@ def _tasks(
         data = {name: values[i] for name, values in columns.items()}
         for column in aliases:
             data[column.key] = str(rows.id_of(start + i)) if column.column is None else columns[column.column][i]
+        data |= {column.key: _as_shown(data[column.key]) for column in shown}
         tasks.append(to_json(_task(rows, start + i, data, control)))
     return tasks
 
@@ -121,20 +127,32 @@ def _tasks(
 def _task(rows: LabelledRows, row: int, data: dict[str, Json], control: str) -> dict[str, object]:
     result, known = rows.result, bool(rows.result.known[row])
     label, leaf, confidence = result.labels[row], int(result.leaf[row]), float(result.probability[row])
-    choice = {
-        "id": f"row-{row}", "from_name": control, "to_name": "item", "type": "choices",
-        "value": {"choices": [label_to_text(label)]},
-    }  # fmt: skip
-    annotation = {"result": [choice], "was_cancelled": False, "ground_truth": False}
+    choice = _choice(row, label_to_text(label), control)
     prediction = {"model_version": f"BELA, method {result.method}", "score": confidence, "result": [choice]}
-    source = SOURCES[rows.source[row]]
+    history = rows.history
+    opinions = () if history is None else history.opinions.get(row, ())
+    said = [choice, *(_choice(row, str(one["label"]), control) for one in opinions)] if known else []
+    meta = {"row": rows.id_of(row), "label_source": SOURCES[rows.source[row]], "leaf": leaf, "confidence": confidence}
+    if history is not None:
+        meta |= {"answered": history.answers.get(row), "opinions": opinions, "flags": history.flags.get(row, ())}
     return {
         "id": row + 1,  # Label Studio counts from one
         "data": data,
-        "annotations": [annotation] if known else [],
+        "annotations": [{"result": [one], "was_cancelled": False, "ground_truth": False} for one in said],
         "predictions": [] if known or label is None else [prediction],
-        "meta": {"row": rows.id_of(row), "label_source": source, "leaf": leaf, "confidence": confidence},
+        "meta": meta,
     }
+
+
+def _as_shown(value: Json) -> Json:
+    if value is None:
+        return ""
+    return to_json(value) if isinstance(value, (dict, list)) else value
+
+
+def _choice(row: int, label: str, control: str) -> dict[str, Json]:
+    value: Json = {"choices": [label]}
+    return {"id": f"row-{row}", "from_name": control, "to_name": "item", "type": "choices", "value": value}
 
 
 EXPORTS.add("label-studio", ExportFormat(

@@ -18,6 +18,7 @@ const ACTIONS = [
   { name: "open", text: "Open the selected row of a grid or gallery in full", key: "." },
   { name: "add", text: "New class", key: "+" },
   { name: "find", text: "Find a class by its name", key: "/" },
+  { name: "rows", text: "Find rows", key: "," },
   { name: "blind", text: "Show or hide what is suggested", key: "" },
   { name: "guidelines", text: "Guidelines", key: "" },
   { name: "keys", text: "Show the keys", key: "h", fixed: ["?"] },

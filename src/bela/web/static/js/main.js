@@ -11,12 +11,14 @@ import { follow, online, refresh, state } from "./live.js";
 import { keep, recall } from "./memory.js";
 import { mountPeople } from "./people.js";
 import { mountReport } from "./report.js";
+import { mountRows, openRows } from "./rows.js";
 import { askName, begin, labels, session, waiting } from "./session.js";
 import { mountTree } from "./tree.js";
 
 const ROUTES = {
   "": { mount: mountAnswer, title: "Answer" },
   tree: { mount: mountTree, title: "Leaves" },
+  rows: { mount: mountRows, title: "Rows" },
   classes: { mount: mountClasses, title: "Classes" },
   people: { mount: mountPeople, title: "People" },
   report: { mount: mountReport, title: "Export and report" },
@@ -61,6 +63,7 @@ function press(event) {
   const meaning = session.keys.find(event, labels());
   let done = view?.key?.(event, meaning) ?? false;
   if (!done && meaning?.action === "keys") done = Boolean(openKeys());
+  if (!done && meaning?.action === "rows") done = openRows();
   if (!done && meaning?.action === "guidelines") done = Boolean(openGuidelines());
   if (done) event.preventDefault();
 }

@@ -74,6 +74,13 @@ export function ask(title, build, { wide = false, side = false } = {}) {
   });
 }
 
+/** In a text, where Enter begins a line, Ctrl+Enter sends it. */
+function submit(event) {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+}
+
 /** Ask for one line or one text; null where nothing was given. `problem` says what is wrong with it, or null. */
 export function askText(
   title,
@@ -87,7 +94,7 @@ export function askText(
       dir: "auto",
       autocomplete: "off",
       dataset: { first: "" },
-      ...(long ? { rows: 4 } : { type: "text" }),
+      ...(long ? { rows: 4, onkeydown: submit } : { type: "text" }),
       "aria-describedby": "asked-help",
     });
     const wrong = h("p.error", { role: "alert" });
@@ -108,7 +115,7 @@ export function askText(
       h(
         "div.row.end",
         optional ? h("button", { type: "button", onclick: () => close() }, "Cancel") : null,
-        h("button.primary", { type: "submit" }, button),
+        h("button.primary", { type: "submit" }, button, long ? h("kbd", "Ctrl+Enter") : null),
       ),
     );
   });

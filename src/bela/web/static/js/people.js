@@ -12,7 +12,6 @@ export function mountPeople(root) {
   const list = h("div");
   const agreement = h("div.figures");
   const open = h("div.maybe");
-  const flags = h("div.maybe");
   fill(
     root,
     h(
@@ -25,23 +24,18 @@ export function mountPeople(root) {
       list,
       agreement,
       open,
-      flags,
+      h("p", h("a", { href: "#/rows/flagged" }, "Rows that somebody flagged")),
     ),
   );
   let seen = -1;
 
   async function load() {
     try {
-      const [people, differences, flagged] = await Promise.all([
-        get("/api/people"),
-        get("/api/disagreements"),
-        get("/api/flags"),
-      ]);
+      const [people, differences] = await Promise.all([get("/api/people"), get("/api/disagreements")]);
       if (!root.contains(list)) return;
       fill(list, peopleTable(people.people ?? state.value.people));
       fill(agreement, figures(people.agreement ?? people));
       fill(open, disagreements(differences.rows ?? differences, load));
-      fill(flags, flagList(flagged.rows ?? flagged));
     } catch (error) {
       fill(list, h("p.error", error.message));
     }
@@ -161,29 +155,4 @@ function settleButtons(row, decide) {
     given.map((label) => h("button.primary", { type: "button", onclick: () => decide(row, label) }, labelText(label))),
     others.length ? choice : null,
   ];
-}
-
-function flagList(rows) {
-  if (!rows.length) return null;
-  return h(
-    "section",
-    h("h2", `${plural(rows.length, "flagged row")}`),
-    h(
-      "ul.plain",
-      rows.map((row) =>
-        h(
-          "li.card.difference",
-          row.record
-            ? h("div.difference-row", showRecord({ images: [], ...row }, { ...state.value, compact: true }))
-            : null,
-          h(
-            "div",
-            h("h3", `Row ${row.name ?? row.row}`),
-            h("p", { dir: "auto" }, row.comment),
-            h("p.help", `${row.by ?? ""} ${row.at ? ago(row.at) : ""}`),
-          ),
-        ),
-      ),
-    ),
-  );
 }

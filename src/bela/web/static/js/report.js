@@ -15,11 +15,13 @@ export function mountReport(root, [share]) {
   const summary = h("section.card.summary");
   const made = h("p.made", { role: "status" });
   const formats = h("div.formats");
+  const hidden = h("input", { type: "checkbox" });
+  const n = state.value.n_hidden;
   get("/api/exports")
     .then((known) =>
       fill(
         formats,
-        known.map((format) => exportButton(format, sure, made)),
+        known.map((format) => exportButton(format, { sure, hidden }, made)),
       ),
     )
     .catch(complain);
@@ -34,10 +36,13 @@ export function mountReport(root, [share]) {
         h("h2", "Take the labels away"),
         h(
           "p.lead",
-          `The columns of your data in their order, with the label of each row, where it comes from and how sure it is.
-            Beside it a certificate that can be checked.`,
+          `The columns of your data in their order, with the label of each row, where it comes from, how sure it is, who
+            answered and when, further opinions and flags. In the same file is the certificate, which can be checked.`,
         ),
         sure === null ? null : sureNote(sure),
+        n
+          ? h("label.check.with-hidden", hidden, h("span", `With the hidden ${n === 1 ? "column" : `${n} columns`}`))
+          : null,
         formats,
         made,
       ),
@@ -88,7 +93,7 @@ function sureNote(share) {
   );
 }
 
-function exportButton({ name, title, description }, sure, made) {
+function exportButton({ name, title, description }, { sure, hidden }, made) {
   const button = h(
     "button.format",
     {
@@ -98,7 +103,8 @@ function exportButton({ name, title, description }, sure, made) {
         made.textContent = `Writing ${title}…`;
         try {
           await session.outbox.settle();
-          const { name: file, url, notes } = await post("/api/exports", { format: name, sure }, { timeout: 600000 });
+          const body = { format: name, sure, with_hidden: hidden.checked };
+          const { name: file, url, notes } = await post("/api/exports", body, { timeout: 600000 });
           const link = h("a", { href: url, download: file }, file);
           fill(made, icon("check"), "Written: ", link, notes.map((note) => `. Note: ${note}`).join(""));
           link.click();

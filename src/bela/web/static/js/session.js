@@ -173,8 +173,8 @@ export async function undo() {
     announce(`Taken back: row ${back[0].name}`);
   } else if (other) {
     toast(other.row === null ? "Taken back." : `Row ${count(other.row)} is as it was before.`, { kind: "done" });
-    session.corrected?.();
   }
+  session.corrected?.();
 }
 
 /** Offer to take back what was just done. */
@@ -195,7 +195,7 @@ function refused(refusals) {
   session.feed?.fill();
 }
 
-/** Put a row aside with a comment. */
+/** Put a row aside with a comment; returns that, null where nothing was flagged. */
 export async function flag(question) {
   const comment = await askText(`Flag row ${question.name}`, {
     label: "What should somebody look at later?",
@@ -203,14 +203,16 @@ export async function flag(question) {
     most: 2000,
     button: "Flag it",
   });
-  if (comment === null) return;
+  if (comment === null) return null;
   try {
     await session.outbox.settle();
     takeIn(await post("/api/flags", { by: session.by, row: question.row, comment }));
     steps.push([null]);
     offerUndo(`Row ${question.name} is flagged.`);
+    return comment;
   } catch (error) {
     complain(error);
+    return null;
   }
 }
 
