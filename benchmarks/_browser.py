@@ -30,7 +30,7 @@ from pathlib import Path
 from bela.campaign import open_campaign
 from bela.web import serve
 stored = open_campaign(Path(sys.argv[1]), background=True)
-serve(stored, token=None, open_browser=False, **json.loads(sys.argv[2]))
+serve(stored, token=False, open_browser=False, **json.loads(sys.argv[2]))
 """
 
 
