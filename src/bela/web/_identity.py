@@ -113,11 +113,7 @@ class Identities:
         """Return who a request comes from, by the proxy or by the tokens that it brings; None if nobody can tell."""
         if self.team is None:
             return _EVERYBODY
-        try:
-            self.team.reread()
-        except ParameterError as error:
-            _LOG.error("nobody can be let in: %s", error)
-            raise NotLetIn(503, "people", "who may come in cannot be read: the server's log says why") from None
+        self._look(self.team)
         if self._proxy is not None and (name := self._proxy.name(scope, headers)) is not None:
             return self._through_proxy(self.team, name)
         revoked = False
@@ -134,6 +130,7 @@ class Identities:
         """Return the token that the address of the page brings, if it is one of somebody's."""
         if scope["path"] != "/" or scope["method"] not in _SAFE or self.team is None:
             return None
+        self._look(self.team)
         for said in parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", ()):
             token: str = self._tickets.pop(said, said)
             if len(token) <= _LONGEST_TOKEN and self.team.by_token(token) is not None:
@@ -144,6 +141,14 @@ class Identities:
         """Return somebody as the campaign knows them."""
         name = _ALONE if self._alone else member.name
         return Visitor(id=member.id, name=name, is_owner=member.is_owner, token=member.token, browser=browser)
+
+    def _look(self, team: Team) -> None:
+        """Take in what another process has changed: a link may be a moment old, or have just ended."""
+        try:
+            team.reread()
+        except ParameterError as error:
+            _LOG.error("nobody can be let in: %s", error)
+            raise NotLetIn(503, "people", "who may come in cannot be read: the server's log says why") from None
 
     def _through_proxy(self, team: Team, name: str) -> Member:
         try:

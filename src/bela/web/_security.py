@@ -103,8 +103,12 @@ class Gate:
             await PlainTextResponse("ok\n")(scope, receive, guarded_send)
             return
         browser = next(iter(_cookies(Headers(scope=scope), f"{self.cookie}-browser")), "")[:_LONGEST_BROWSER]
-        answer = self._refuse(scope) or self._welcome(scope) or (self._home() if bare else None)
-        answer = answer or self._let_in(scope, browser)
+        try:
+            answer = self._refuse(scope) or self._welcome(scope) or (self._home() if bare else None)
+            if answer is None:
+                self._let_in(scope, browser)
+        except NotLetIn as error:
+            answer = self._send_away(scope, error)
         if answer is not None:
             await answer(scope, receive, guarded_send)
             return
@@ -151,26 +155,23 @@ class Gate:
         self._keep(scope, self.cookie, token, response.headers)
         return response
 
-    def _let_in(self, scope: Scope, browser: str) -> Response | None:
-        """Return why somebody is not let in; None if they are, and who they are is known from now on."""
+    def _let_in(self, scope: Scope, browser: str) -> None:
+        """Find out who somebody is, which is known from now on; an error if they are not let in."""
         headers = Headers(scope=scope)
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         brought = [bearer.strip()] if scheme.lower() == "bearer" else _cookies(headers, self.cookie)
-        try:
-            member = self._identities.who(scope, headers, brought)
-        except NotLetIn as error:
-            refusal = error
-        else:
-            if member is None:
-                refusal = NotLetIn(401, "token", "open the whole link that you were given, token and all")
-            elif headers.get(PERSON_HEADER, member.id) != member.id:
-                refusal = NotLetIn(409, "person", f"this browser is {member.name}'s by now: load the page again")
-            else:
-                scope[VISITOR] = self._identities.visitor(member, browser)
-                return None
-        if scope["path"] == "/" and refusal.status == 401 and "text/html" in headers.get("accept", ""):
+        member = self._identities.who(scope, headers, brought)
+        if member is None:
+            raise NotLetIn(401, "token", "open the whole link that you were given, token and all")
+        if headers.get(PERSON_HEADER, member.id) != member.id:
+            raise NotLetIn(409, "person", f"this browser is {member.name}'s by now: load the page again")
+        scope[VISITOR] = self._identities.visitor(member, browser)
+
+    @staticmethod
+    def _send_away(scope: Scope, error: NotLetIn) -> Response:
+        if scope["path"] == "/" and error.status == 401 and "text/html" in Headers(scope=scope).get("accept", ""):
             return HTMLResponse(_LOCKED, status_code=401, headers={"Content-Security-Policy": _LOCKED_POLICY})
-        return error_response(refusal.status, refusal.kind, refusal.message)
+        return error_response(error.status, error.kind, error.message)
 
     def _home(self) -> Response:
         return RedirectResponse(f"{self._root}/", status_code=303)
