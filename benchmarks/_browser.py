@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,13 +51,6 @@ def serving(folder: Path, port: int, **options: Any) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait()
-
-
-def state_of(url: str) -> Mapping[str, Any]:
-    """Return where a campaign stands."""
-    with urllib.request.urlopen(f"{url}api/state", timeout=30) as answer:  # noqa: S310
-        state: Mapping[str, Any] = json.load(answer)
-    return state
 
 
 def load() -> float:
