@@ -46,7 +46,7 @@ class Member:
     since: float = 0.0
 
 
-class _Kept(BaseModel):
+class _TeamFile(BaseModel):
     """What the file holds."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -64,7 +64,7 @@ class Team:
     def __init__(self, file: Path | None = None, *, number: str = "") -> None:
         self._file, self.number = file, number or secrets.token_hex(16)
         self._lock = threading.RLock()
-        self._kept = _Kept()
+        self._kept = _TeamFile()
         self._seen: tuple[int, int, int] | None = None
         self._by_token: dict[bytes, Member] = {}
         self.reread()
@@ -132,7 +132,7 @@ class Team:
     def serve_at(self, address: str) -> None:
         """Remember where the page is, for whoever wants to know the whole link."""
         with self._changing():
-            self._write(_Kept(address=address, members=self.members))
+            self._write(_TeamFile(address=address, members=self.members))
 
     def reread(self) -> bool:
         """Take in what another process has changed; whether there was anything."""
@@ -143,7 +143,7 @@ class Team:
             if content is None and signature is not None:
                 raise ParameterError(_unreadable(self._file))
             try:
-                kept = _Kept.model_validate_json(json.dumps(content or {}))
+                kept = _TeamFile.model_validate_json(json.dumps(content or {}))
             except ValidationError:
                 raise ParameterError(_unreadable(self._file)) from None
             self._seen = signature
@@ -164,7 +164,9 @@ class Team:
         """Keep somebody in place of who had the same number; within `_changing`."""
         known = [other.id for other in self.members]
         place = known.index(member.id) if member.id in known else len(known)
-        self._write(_Kept(address=self.address, members=(*self.members[:place], member, *self.members[place + 1 :])))
+        self._write(
+            _TeamFile(address=self.address, members=(*self.members[:place], member, *self.members[place + 1 :]))
+        )
         return member
 
     @contextmanager
@@ -181,7 +183,7 @@ class Team:
                 self.reread()
             yield
 
-    def _write(self, kept: _Kept) -> None:
+    def _write(self, kept: _TeamFile) -> None:
         if self._file is not None:
             try:
                 write_own(self._file, kept.model_dump(mode="json"))
@@ -190,7 +192,7 @@ class Team:
             self._seen = _signature(self._file)
         self._take(kept)
 
-    def _take(self, kept: _Kept) -> None:
+    def _take(self, kept: _TeamFile) -> None:
         self._by_token = {_digest(member.token): member for member in kept.members}
         self._kept = kept
 
