@@ -6,9 +6,9 @@
 Starts a real server on MNIST (in BELA_DATA; or on --data), lets so many simulated people answer at so many answers a
 second, each by a link of their own and with a page that leases rows ahead, keeps answers until they are acknowledged,
 and listens to the news; then one person alone who asks for the next row after each answer. With --kills the server is
-killed (kill -9) so often meanwhile, and started again: pages go on with the rows that they have and send what they hold, by the same links.
-Afterwards the journal is read: every acknowledged answer must be there, once, and nobody may have been refused. The
-results go into README.md beside this file; exit status 1 if a bar is missed.
+killed (kill -9) so often meanwhile, and started again: pages go on with the rows that they have and send what they
+hold, by the same links. Afterwards the journal is read: every acknowledged answer must be there, once, and nobody may
+have been refused. The results go into README.md beside this file; exit status 1 if a bar is missed.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class LabelService:
         now: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         self.stored, self.team, self.lease_seconds = stored, team, lease_seconds
-        self.suggest_draws = suggest_draws
+        self.suggest_draws, self.second_opinions = suggest_draws, team and overlap > 0
         self.lock = threading.RLock()
         self.view = RowView(stored)
         self.pictures = Pictures(stored.records, self.view.images)
