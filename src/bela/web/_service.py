@@ -18,6 +18,7 @@ from bela.web._leases import KeptLeases, Seat
 from bela.web._models import AnswerIn, AnswersOut, QuestionOut, Refused
 
 Who = tuple[str | None, ...]
+_MOST_GONE = 1000  # tabs that are remembered after they were closed
 
 
 @dataclass(slots=True)
@@ -64,6 +65,7 @@ class LabelService:
         self._unprepared: CampaignStatus | None = None  # while the first questions are chosen
         self._listeners: list[Callable[[], object]] = []
         self._in_sight: list[Seat] = []  # once for each line that is held open there
+        self._gone: dict[Seat, None] = {}  # where there was a line, and is none now; the longest ago first
 
     def lease(
         self, by: str, n: int, *, tab: str = "", was: str = "", grid: bool = False, browser: str = ""
@@ -73,7 +75,7 @@ class LabelService:
         With `grid`, the same label is suggested for all, or they are draws, to be answered one by one. There may be
         none for now, while a revision is made. Each browser and tab of a person has its own, and a tab that was loaded
         anew goes on with those that it had under the name `was`. Where there would be none, what the same person has in
-        tabs of the same browser that are out of sight is free again.
+        tabs that were in sight, and are not any more, is free again; programs are never in sight, and keep theirs.
         """
         if self._unprepared is not None:
             return []
@@ -83,7 +85,7 @@ class LabelService:
                 self._assignments.move(by, Seat(browser, was), at)
             labels = self.monitor.labels
             chosen = self._choose(by, at, n, labels, grid)
-            if not chosen and self._assignments.release_unseen(by, at, self._in_sight):
+            if not chosen and self._assignments.release_gone(by, at, self._gone):
                 chosen = self._choose(by, at, n, labels, grid)
         return [self._show(choice, labels) for choice in chosen]
 
@@ -92,10 +94,15 @@ class LabelService:
         """Take note that somebody looks at a tab, for as long as a block lasts; nobody waits for anything."""
         at = Seat(browser, tab)
         self._in_sight.append(at)
+        self._gone.pop(at, None)
         try:
             yield
         finally:
             self._in_sight.remove(at)
+            if at not in self._in_sight:
+                self._gone[at] = None
+            if len(self._gone) > _MOST_GONE:
+                del self._gone[next(iter(self._gone))]
 
     def answer(self, by: str, answers: Sequence[AnswerIn], *, may_add_classes: bool = True) -> AnswersOut:
         """Take in answers; what comes back says which are on disk, which were refused and why, and the status after it.
