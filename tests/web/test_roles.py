@@ -18,6 +18,7 @@ from bela.records import Role
 from bela.web import LabelService
 from bela.web._identity import Visitor
 from bela.web._roles import for_annotators
+from bela.web._serve import _people
 
 OPEN = {
     "GET /api/me", "GET /api/state", "GET /api/events", "GET /api/history", "GET /api/guidelines", "GET /api/flags",
@@ -286,6 +287,19 @@ def test_a_page_for_one_person_is_for_its_owner(stored: Any) -> None:
     assert page.get("/api/me").json()["name"] == "me"
     assert page.http.post("/api/team", json={"name": "Cid"}).status_code == 409
     assert json.loads(page.get("/api/state").text)["team"] is False
+
+
+def test_links_that_cannot_be_kept_end_with_the_server(
+    stored: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home that cannot be written to keeps nobody from labelling; it is said."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("BELA_CONFIG", str(tmp_path / "file" / "below"))
+    said: list[str] = []
+    team = _people(stored, said.append)
+    assert team.by_token(team.owner().token) is not None
+    assert "cannot be kept" in said[0]
+    assert not (stored.path / "team").exists()
 
 
 def test_leases_outlive_the_server(stored: Any) -> None:
