@@ -133,7 +133,9 @@ class Person:
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             due += 1 / rate
             try:
-                if len(self.rows) < self.ahead and not self.unsent:
+                if self.unsent:
+                    await self.send()
+                if len(self.rows) < self.ahead:
                     await self.lease(2 * self.ahead)
                 if self.rows:
                     await self.answer()

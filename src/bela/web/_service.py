@@ -59,7 +59,7 @@ class LabelService:
         self._campaign, self._book = stored.campaign, stored.campaign.book
         self._assignments = Assignments(
             self._campaign, overlap=overlap if team else 0.0, again=again, by_name=team, blind_draws=not suggest_draws,
-            seconds=lease_seconds, clock=clock, kept=KeptLeases(stored.path / "cache" / "leases.json", now),
+            seconds=lease_seconds, clock=clock, kept=KeptLeases(stored.path / "cache" / "leases.json"),
         )  # fmt: skip
         self._submitted: deque[_Submission] = deque()
         self._unprepared: CampaignStatus | None = None  # while the first questions are chosen
