@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,7 @@ def measure_answers(*, data: str, features: str, target: float, method: str, see
             "violations": int(right < target),
         }  # fmt: skip
     else:
-        told: dict[str, object] = {"predictions": found.predictions} if found.predictions else {}
+        told: dict[str, Any] = {"predictions": found.predictions} if found.predictions else {}
         if features == "helped":
             told["helper"] = TruthOracle(load_helper(data), len(found.truth))
         elif not found.predictions:

@@ -12,12 +12,14 @@ from bela.campaign._predicted import Predictions, find_predictions, plain_name, 
 from bela.campaign._progress import LogPlace
 from bela.campaign._run import Simulation, label, run_campaign, simulate, step
 from bela.campaign._settings import SETTINGS, Settings, columns_apart, groups_now, read_settings
+from bela.campaign._team import Member, Team, clean_name
 from bela.campaign._verify import Verification, Verifier
 
 __all__ = [
-    "SETTINGS", "AuditResult", "Backup", "Campaign", "LogPlace", "Mistake", "Predictions", "Repeats", "Settings",
-    "Simulation", "StoredCampaign", "Verdict", "Verification", "Verifier", "audit_result", "audited_label", "back_up",
-    "begin_audit", "certify", "column_texts", "columns_apart", "create_campaign", "find_predictions", "groups_now",
-    "is_open", "label", "n_carried", "open_campaign", "plain_name", "predict_new", "read_prediction",
-    "read_predictions", "read_settings", "restore", "run_campaign", "simulate", "step",
+    "SETTINGS", "AuditResult", "Backup", "Campaign", "LogPlace", "Member", "Mistake", "Predictions", "Repeats",
+    "Settings", "Simulation", "StoredCampaign", "Team", "Verdict", "Verification", "Verifier", "audit_result",
+    "audited_label", "back_up", "begin_audit", "certify", "clean_name", "column_texts", "columns_apart",
+    "create_campaign", "find_predictions", "groups_now", "is_open", "label", "n_carried", "open_campaign",
+    "plain_name", "predict_new", "read_prediction", "read_predictions", "read_settings", "restore", "run_campaign",
+    "simulate", "step",
 ]  # fmt: skip

@@ -66,7 +66,7 @@ def rows(
             skipped=skipped,
         )  # fmt: skip
         waits = {question.row: "answer" for question in book.open.values()}
-        found = Finder(stored, RowView(stored)).find(wanted, _labels(stored), waits=waits, limit=limit)
+        found = Finder(stored, RowView.of(stored)).find(wanted, _labels(stored), waits=waits, limit=limit)
     outcome = {"campaign": str(path), **asdict(found)}
     outcome["more"] = outcome.pop("next") is not None
     output.finish(cast("dict[str, Json]", outcome), _words(found))

@@ -35,10 +35,11 @@ export class Feed {
   #timer = null;
   #renewal = null;
   #active = Date.now();
+  #returned = false; // from out of sight, where rows may have gone to another tab or browser
 
   /** `changed` is called when rows have come or gone. `ahead` says how many rows to have besides the one shown. */
-  constructor({ outbox, tabs, by, ahead, grid, changed }) {
-    Object.assign(this, { outbox, tabs, by, ahead, grid, changed });
+  constructor({ outbox, tabs, ahead, grid, changed }) {
+    Object.assign(this, { outbox, tabs, ahead, grid, changed });
     this.empty = false; // the server had no row to give
     this.fetching = false;
     // Where rows have run out, whatever happens in the campaign may bring new ones.
@@ -49,7 +50,11 @@ export class Feed {
     window.addEventListener("pagehide", () => this.#leave());
     window.addEventListener("pageshow", (event) => event.persisted && this.fill());
     // Out of sight, rows may have gone to another tab: whoever comes back asks for them anew.
-    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.fill(true));
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState !== "visible") return;
+      this.#returned = true;
+      this.fill(true);
+    });
   }
 
   /** The rows at hand, the next one first. */
@@ -124,17 +129,20 @@ export class Feed {
     const before = new Set(this.#items.map(keyOf));
     // The server counts what is on its way among what this tab holds already.
     const n = Math.min(MOST, this.ahead() + 1 + this.outbox.length);
-    const { grid, by, tabs } = this;
-    const { questions, lease_seconds: seconds } = await post("/api/lease", { by, tab: tabs.id, was: tabs.was, n, grid });
+    const { grid, tabs } = this;
+    const { questions, lease_seconds: seconds } = await post("/api/lease", { tab: tabs.id, was: tabs.was, n, grid });
     tabs.was = "";
     if (grid !== this.grid) return;
     const here = new Set([...before, ...this.#done, ...this.#items.map(keyOf)]);
     const fresh = questions.filter((question) => !here.has(keyOf(question)));
     fresh.forEach(loadPictures);
-    // A row that was not given again is somebody else's by now; the first is on the screen and may stay.
+    // A row that was not given again is somebody else's by now; the first is on the screen and may stay, unless whoever
+    // looks at it has just come back to it.
+    const stays = this.#returned ? -1 : 0;
+    this.#returned = false;
     const given = new Set(questions.map(keyOf));
     const lost = questions.length < n ? (key) => before.has(key) && !given.has(key) : () => false;
-    this.#items = [...this.#items.filter((question, at) => at === 0 || !lost(keyOf(question))), ...fresh];
+    this.#items = [...this.#items.filter((question, at) => at === stays || !lost(keyOf(question))), ...fresh];
     this.empty = this.#items.length === 0;
     this.#renewEvery(seconds / 3);
     this.changed();
@@ -162,7 +170,7 @@ export class Feed {
   }
 
   #release(questions) {
-    return { by: this.by, tab: this.tabs.id, questions };
+    return { tab: this.tabs.id, questions };
   }
 
   #stir() {
