@@ -106,12 +106,17 @@ class SourceRows:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.shape = (source.n_rows, source.n_features)
+        self.shape: tuple[int, ...] = (source.n_rows, source.n_features)
         self.ndim, self.dtype = 2, np.dtype(np.float32)
 
     def __getitem__(self, rows: slice) -> AnyArray:
         block = self.source.take(np.arange(*rows.indices(self.shape[0])))
         return np.asarray(block.toarray() if sparse.issparse(block) else block, np.float32)
+
+    def digests(self) -> U64:
+        """Return a digest of each row."""
+        starts = range(0, self.shape[0], _SOURCE_ROWS)
+        return np.concatenate([digest_dense(self[i : i + _SOURCE_ROWS]) for i in starts])
 
 
 class ArrayTable(OpenTable):
@@ -123,7 +128,7 @@ class ArrayTable(OpenTable):
 
     def __init__(
         self, arrays: Mapping[str, Matrix], *, name: str, root: Path | None = None,
-        fingerprint: Callable[[], str] | None = None,
+        fingerprint: Callable[[], str] | None = None, notices: Sequence[str] = (),
     ) -> None:  # fmt: skip
         check_names(name, list(arrays))
         lengths = {key: int(array.shape[0]) for key, array in arrays.items()}
@@ -133,7 +138,9 @@ class ArrayTable(OpenTable):
         self._arrays = {key: _checked(array, f"{name} ({key})") for key, array in arrays.items()}
         self.main, self.typed = _main(name, self._arrays), True
         self.array, n_rows = self._arrays[self.main], lengths[self.main]
-        super().__init__(name=name, columns=list(self._arrays), n_rows=n_rows, root=root, fingerprint=fingerprint)
+        super().__init__(
+            name=name, columns=list(self._arrays), n_rows=n_rows, root=root, fingerprint=fingerprint, notices=notices
+        )
 
     def record(self, row: int) -> dict[str, Any]:
         self._check_row(row)
@@ -208,8 +215,7 @@ def _digest(array: Matrix) -> U64:
     if sparse.issparse(array):
         return digest_sparse(array)
     if isinstance(array, SourceRows):
-        starts = range(0, array.shape[0], _SOURCE_ROWS)
-        return np.concatenate([digest_dense(array[i : i + _SOURCE_ROWS]) for i in starts])
+        return array.digests()
     return digest_dense(array) if array.dtype.kind in "biuf" else digest_array(_to_arrow(array))
 
 

@@ -205,6 +205,10 @@ def _open_memory(data: object) -> ArrowTable | ArrayTable:
             raise DataError(f"the features must be numbers in rows and columns of equal length: {error}") from None
     if isinstance(data, np.ndarray):
         return _open_array(data, "the array")
+    if package in ("dask", "dask_expr"):
+        from bela.data._dask import open_collection  # imports dask
+
+        return open_collection(data)
     if package in _PACKAGES:
         name, convert = _PACKAGES[package]
         return ArrowTable(convert(data, name), name=name)

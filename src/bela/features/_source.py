@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,13 @@ class FeatureSource(ArraySource):
             weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
 
 
+@runtime_checkable
+class ImageSource(Protocol):
+    """A source whose rows may be images: their height, width and channels, None where they are not."""
+
+    image_shape: tuple[int, ...] | None
+
+
 class NoFeatures(ArraySource):
     """Rows of which nothing is known: all look the same."""
 
@@ -58,6 +66,8 @@ class NoFeatures(ArraySource):
 def learner_features(source: Source, seed: int = 0) -> Prepared | Floats:
     """Return the features of a source that has them ready, those of images, or the matrix prepared as it suggests."""
     prepared = source.prepared if isinstance(source, FeatureSource) else None
+    if isinstance(source, ReadySource):
+        prepared = source.learner_rows().take(np.arange(source.n_rows))
     prepared = prepared or Prepared.join(learner_blocks(source, seed), source.n_rows)
     return prepared if image_shape(source) is None else prepared.dense
 
@@ -75,7 +85,7 @@ def learner_rows(source: Source, seed: int = 0) -> LearnerRows:
 
 def image_shape(source: Source) -> tuple[int, ...] | None:
     """Return height, width and channels where the rows of a source are images."""
-    return source.image_shape if isinstance(source, ArraySource) else None
+    return source.image_shape if isinstance(source, ImageSource) else None
 
 
 def learner_blocks(source: Source, seed: int) -> Iterator[Prepared]:
