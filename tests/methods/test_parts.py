@@ -18,6 +18,7 @@ from bela.errors import ParameterError
 from bela.learning import Fit, Picks
 from bela.methods.bela import _parts
 from bela.methods.bela._parts import BetDraws, LookDraws, Snapshot, bound_classes, find_sure, nested_parts
+from bela.methods.bela._population import AllBut
 from bela.methods.bela._revision import Revision
 from bela.records import SURE_SHARES, UNKNOWN, BoolArray, FloatArray, IntArray
 from bela.shares import allowed_errors
@@ -31,7 +32,7 @@ def revision_of(codes: IntArray) -> Revision:
     """A revision that is less sure of each row than of the one before, and expects what it should."""
     n = len(codes)
     return Revision(
-        n_training=0, outside=np.ones(n, dtype=bool), codes=codes, bin=np.arange(n)[::-1].astype(np.int8),
+        n_training=0, outside=AllBut.of(n), codes=codes, bin=np.arange(n)[::-1].astype(np.int8),
         confidence=np.linspace(0.99, 0.5, n, dtype=np.float32), sizes=np.ones(n, dtype=int),
         guess=np.linspace(0.4, 0.01, n), seen=np.zeros(n), wrong=np.zeros(n),
     )  # fmt: skip
@@ -75,7 +76,7 @@ def chance_of_a_false_class(sizes: tuple[int, ...], n_wrong: tuple[int, ...], n_
     return sum(p for rows, p in chances if a_class_fails(looked_at(codes, wrong, rows, spent), wrong))
 
 
-Claimed = Callable[[Snapshot, Any, float], IntArray]
+Claimed = Callable[[Snapshot, Any, float], BoolArray]
 
 
 def all_placements(n: int) -> Iterator[BoolArray]:
@@ -105,18 +106,20 @@ def chance_of_a_false_part(wrong: BoolArray, n_drawn: int, alpha: float, claimed
 
 def is_false(snapshot: Snapshot, wrong: BoolArray, claimed: Claimed, share: float) -> bool:
     part = claimed(snapshot, snapshot.evidence[0], share)
-    return bool(wrong[part].sum() > allowed_errors(len(part), share))
+    return bool(wrong[part].sum() > allowed_errors(int(part.sum()), share))
 
 
-def unstopped(snapshot: Snapshot, evidence: LookDraws, share: float) -> IntArray:
+def unstopped(snapshot: Snapshot, evidence: LookDraws, share: float) -> BoolArray:
     """Broken on purpose: the largest part that a test rejects, whatever came before it."""
     order, ends, _ = nested_parts(snapshot.revision, evidence.population, share)
     alpha = evidence.alpha / len(_parts.SURE_SHARES)
-    shown = [end for end in ends.tolist() if evidence.shows_few(order[:end], allowed_errors(end, share), alpha)]
-    return order[: max(shown, default=0)]
+    place = np.full(len(evidence.population), len(order))
+    place[order] = np.arange(len(order))
+    shown = [end for end in ends.tolist() if evidence.shows_few(place < end, end, allowed_errors(end, share), alpha)]
+    return np.asarray(place < max(shown, default=0))
 
 
-def chosen_late(snapshot: Snapshot, evidence: LookDraws, share: float) -> IntArray:
+def chosen_late(snapshot: Snapshot, evidence: LookDraws, share: float) -> BoolArray:
     """Broken on purpose: the order of the rows is chosen after looking, those that were drawn and wrong last."""
     late = snapshot.revision.confidence.copy()
     late[evidence.rows[evidence.wrong]] = 0.0
@@ -124,10 +127,15 @@ def chosen_late(snapshot: Snapshot, evidence: LookDraws, share: float) -> IntArr
     return _claimed(replace(snapshot, revision=revision), evidence, share)
 
 
+@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize(("share", "alpha"), [(0.5, 0.2), (0.7, 0.5)])
-def test_no_part_is_claimed_falsely_too_often(share, alpha, monkeypatch):
-    """Exact, for all placements of errors: the chance that the sure part is not is at most alpha."""
+def test_no_part_is_claimed_falsely_too_often(share, alpha, many, monkeypatch):
+    """Exact, for all placements of errors: the chance that the sure part is not is at most alpha.
+
+    Of very many rows, parts are the bins of the revision.
+    """
     monkeypatch.setattr(_parts, "SURE_SHARES", (share,))
+    monkeypatch.setattr(_parts, "is_many", lambda n_rows: many)
     worst = max(chance_of_a_false_part(wrong, 4, alpha, _claimed, share) for wrong in all_placements(7))
     assert 0.0 < worst <= alpha
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,7 @@ from bela.records import Json, Label
 from bela.storage import SQLiteJournal
 
 Digests = npt.NDArray[np.uint64]
+_BLOCK = 1 << 19  # digests that are written at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,10 @@ def brought_labels(records: Table, column: str | None) -> dict[int, Label]:
 
 def save_digests(path: Path, records: Table) -> None:
     """Keep the digests of the rows, to tell later which have changed."""
-    buffer = io.BytesIO()
-    np.save(buffer, records.row_digests())
-    write_durably(path, buffer.getvalue())
+    digests, header = records.row_digests(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(digests))
+    blocks = (digests[start : start + _BLOCK].tobytes() for start in range(0, len(digests), _BLOCK))
+    write_durably(path, chain([header.getvalue()], blocks))
 
 
 def carry_over(

@@ -6,7 +6,10 @@ import numpy as np
 
 from bela.book import Book
 from bela.errors import LabelError
-from bela.records import UNKNOWN, AnyArray, Assessment, NewLabels, Result, StopReason
+from bela.records import UNKNOWN, AnyArray, Assessment, IntArray, NewLabels, Result, StopReason
+from bela.storage import empty_array
+
+_BLOCK = 1 << 20
 
 
 def make_result(
@@ -25,7 +28,7 @@ def make_result(
     agreement, share_known = _leaf_shares(assessment, book.known)
     probability = agreement[labelling.leaf] if labelling.probability is None else labelling.probability
     return Result(
-        labels=book.codes.decode(codes), known=known, leaf=labelling.leaf,
+        labels=_decoded(book, codes), known=known, leaf=labelling.leaf,
         probability=np.where(known, 1.0, probability),
         leaf_lower=share_known if labelling.leaf_lower is None else labelling.leaf_lower,
         classes=book.codes.names, n_asked=book.n_asked, stop_reason=stop_reason,
@@ -34,9 +37,19 @@ def make_result(
     )  # fmt: skip
 
 
+def _decoded(book: Book, codes: IntArray) -> AnyArray:
+    """Return the labels of codes, mapped if they are very many."""
+    labels = empty_array(codes.shape, book.codes.decode(codes[:1]).dtype)
+    for start in range(0, len(codes), _BLOCK):
+        labels[start : start + _BLOCK] = book.codes.decode(codes[start : start + _BLOCK])
+    return labels
+
+
 def _leaf_shares(assessment: Assessment, known: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return, for each leaf, the share of answers that agree with its label (one added each way), and of known rows."""
     labelling, n = assessment.labelling, assessment.labelling.n_leaves
+    if labelling.probability is not None and labelling.leaf_lower is not None:
+        return np.zeros(n), np.zeros(n)  # nobody needs them
     rows, unknown = np.flatnonzero(known != UNKNOWN), np.flatnonzero(known == UNKNOWN)
     leaf_label = np.full(n, UNKNOWN)
     leaf_label[labelling.leaf[unknown]] = labelling.codes[unknown]

@@ -1,6 +1,7 @@
 """The settings of a campaign on disk: a TOML file that people can read."""
 
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -64,7 +65,7 @@ def columns_apart(settings: Settings) -> list[str]:
     return list(dict.fromkeys((*settings.hidden, *labels, *predicted)))
 
 
-def write_durably(path: Path, content: bytes) -> None:
+def write_durably(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file of a campaign, whole or not at all; it is on disk when this returns."""
     try:
         write_atomically(path, content)

@@ -17,7 +17,7 @@ from bela.errors import DataError
 from bela.protocols import Source
 from bela.records import AnyArray, IntArray, Matrix
 
-_BATCH_BYTES, _SOURCE_ROWS = 16 << 20, 8192
+_BATCH_BYTES, _AT_ONCE = 16 << 20, 1 << 18
 
 
 class ArraySource:
@@ -70,11 +70,19 @@ def _as_floats(X: Matrix) -> Matrix:
 def _check_finite(matrix: Matrix) -> None:
     is_sparse = sparse.issparse(matrix)
     values: AnyArray = matrix.data if is_sparse else matrix
-    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+    if len(values) <= _AT_ONCE:
+        fine = bool(np.isfinite(values.sum(dtype=np.float64)))
+    else:
+        fine = bool(scan_blocks(len(values), lambda rows: _row_sums_are_finite(values[rows])).all())
+    if not fine and not np.isfinite(values).all():
         bad = np.flatnonzero(~np.isfinite(values))
         row = np.searchsorted(matrix.indptr, bad[0], "right") - 1 if is_sparse else bad[0] // matrix.shape[1]
         found = f"in {len(bad)} place(s), the first in row {row}"
         raise DataError(f"the features hold NaN or infinity {found}: fill or drop them first")
+
+
+def _row_sums_are_finite(values: AnyArray) -> AnyArray:
+    return np.asarray(np.isfinite(values.reshape(len(values), -1).sum(axis=1, dtype=np.float64)))
 
 
 def _as_sparse(X: object) -> sparse.csr_array:
@@ -112,11 +120,6 @@ class SourceRows:
     def __getitem__(self, rows: slice) -> AnyArray:
         block = self.source.take(np.arange(*rows.indices(self.shape[0])))
         return np.asarray(block.toarray() if sparse.issparse(block) else block, np.float32)
-
-    def digests(self) -> U64:
-        """Return a digest of each row."""
-        starts = range(0, self.shape[0], _SOURCE_ROWS)
-        return np.concatenate([digest_dense(self[i : i + _SOURCE_ROWS]) for i in starts])
 
 
 class ArrayTable(OpenTable):
@@ -159,7 +162,11 @@ class ArrayTable(OpenTable):
 
     @functools.cached_property
     def _row_digests(self) -> U64:
-        return combine(self.n_rows, {name: _digest(array) for name, array in self._arrays.items()})
+        def digest(rows: slice) -> U64:
+            found = {name: _digest(array[rows]) for name, array in self._arrays.items()}
+            return combine(rows.stop - rows.start, found)
+
+        return scan_blocks(self.n_rows, digest)
 
 
 def columns_of(array: AnyArray, name: str) -> dict[str, AnyArray]:
@@ -214,8 +221,6 @@ def _row_bytes(array: Matrix) -> int:
 def _digest(array: Matrix) -> U64:
     if sparse.issparse(array):
         return digest_sparse(array)
-    if isinstance(array, SourceRows):
-        return array.digests()
     return digest_dense(array) if array.dtype.kind in "biuf" else digest_array(_to_arrow(array))
 
 

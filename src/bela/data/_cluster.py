@@ -58,6 +58,11 @@ class Cluster:
             return cls()
 
     @property
+    def is_far(self) -> bool:
+        """Whether there are workers, which keep what they have computed."""
+        return self._client is not None
+
+    @property
     def n_threads(self) -> int:
         """How many tasks run at once."""
         if self._client is None:

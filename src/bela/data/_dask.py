@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ import pyarrow as pa
 from bela.data._arrays import ArrayTable, SourceRows
 from bela.data._arrow import check_names, fit, plain, widen
 from bela.data._cluster import Cluster, ClusterBlocks, piece_ends
-from bela.data._digests import U64, digest_batch, digest_dense
+from bela.data._digests import U64, combine, digest_batch, digest_dense
 from bela.data._table import ArrowTable, shown_batch
 from bela.errors import DataError
 from bela.records import AnyArray, IntArray, Matrix
@@ -94,9 +95,14 @@ class ClusterRows(SourceRows):
             return np.asarray(self.blocks.take(np.array([rows]))[0])
         return self.blocks.take(np.arange(*rows.indices(self.shape[0])))
 
-    def digests(self) -> U64:
-        """Return a digest of each row, made where it lies."""
-        return np.asarray(self.blocks.scan(digest_dense))
+
+class ClusterArrayTable(ArrayTable):
+    """Rows of an array on a cluster, whose digests are made where they lie."""
+
+    @functools.cached_property
+    def _row_digests(self) -> U64:
+        digests = {name: np.asarray(array.blocks.scan(digest_dense)) for name, array in self._arrays.items()}
+        return combine(self.n_rows, digests)
 
 
 def _open_array(data: Any) -> ArrayTable:
@@ -121,7 +127,7 @@ def _open_array(data: Any) -> ArrayTable:
     pieces = cluster.keep([cluster.task(np.ascontiguousarray, piece) for piece in cut.to_delayed().ravel()])
     blocks = ClusterBlocks(cluster=cluster, pieces=tuple(pieces), ends=ends, cut=cut_array, stack=np.concatenate)
     rows = ClusterRows(blocks, tuple(map(int, data.shape)), dtype)
-    return ArrayTable({"features" if n_dims == 2 else "image": rows}, name=_ARRAY, notices=cluster.notices)
+    return ClusterArrayTable({"features" if n_dims == 2 else "image": rows}, name=_ARRAY, notices=cluster.notices)
 
 
 def cut_array(array: AnyArray, rows: IntArray | slice) -> AnyArray:
@@ -129,8 +135,8 @@ def cut_array(array: AnyArray, rows: IntArray | slice) -> AnyArray:
     return np.asarray(array[rows])
 
 
-class ClusterTable(ArrowTable):
-    """A table whose rows lie on a cluster: `bela.protocols.FarTable`."""
+class StreamedTable(ArrowTable):
+    """A table whose rows are computed by Dask whenever they are looked at."""
 
     def __init__(
         self, blocks: ClusterBlocks[pa.RecordBatch], schema: pa.Schema, *, name: str,
@@ -150,6 +156,10 @@ class ClusterTable(ArrowTable):
     def stored(self) -> Iterator[pa.RecordBatch]:
         """Go through all rows block by block: they travel."""
         return self._blocks.each(_itself)
+
+
+class ClusterTable(StreamedTable):
+    """A table whose rows lie on a cluster: `bela.protocols.FarTable`."""
 
     def far(self) -> ClusterBlocks[pa.RecordBatch]:
         """Return all rows where they lie, as `batches` shows them."""
@@ -226,7 +236,8 @@ def _open_parts(
         tasks.append(cluster.task(_joined, [parts[i] for i in inside], spans, sent))
     pieces = tuple(cluster.keep(tasks))
     blocks = ClusterBlocks(cluster=cluster, pieces=pieces, ends=ends, cut=cut_batch, stack=stack_batches)
-    return ClusterTable(blocks, schema, name=name, fingerprint=fingerprint)
+    kind = ClusterTable if cluster.is_far else StreamedTable
+    return kind(blocks, schema, name=name, fingerprint=fingerprint)
 
 
 def _joined(parts: Sequence[pa.RecordBatch], spans: Sequence[tuple[int, int]], schema: pa.Schema) -> pa.RecordBatch:

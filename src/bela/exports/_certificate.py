@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -20,9 +20,10 @@ from bela.exports._formats import SOURCES, label_sources
 from bela.exports._parts import kept_document, parts_document
 from bela.labels import label_to_text
 from bela.protocols import Table
-from bela.records import BoolArray, Label, Result, Role
+from bela.records import AnyArray, BoolArray, Label, Result, Role
 
 SCHEMA = 1  # the version of the document's layout
+_BLOCK = 1 << 18  # labels that are looked at at once
 _PASSING = {"created", "export", "versions", "statement"}  # what may differ between two accounts of the same labels
 _LATER = {"by_class", "sure", "kept", "cost", "language_model", "helper"}  # what older documents do not have
 _UNSAID = {"with_suggestion": {"draws": 0, "others": 0}, "again": {"asked": 0, "agreed": 0}}  # by earlier versions
@@ -60,7 +61,7 @@ def certificate_document(
         statement += " {1:,} of the answers were given by the language model {0}: the oracle is that.".format(
             *language_model
         )
-    rows, known = Counter(result.labels.tolist()), Counter(result.labels[result.known].tolist())
+    rows, known = count_labels(result.labels), count_labels(result.labels[result.known])
     return {
         **certificate.to_json(),
         "statement": statement,
@@ -120,9 +121,23 @@ def labels_digest(labels: Iterable[Label | None]) -> str:
         return json.dumps(label_to_text(label)).encode() + b"\n"
 
     digest = hashlib.sha256()
-    for label in labels.tolist() if isinstance(labels, np.ndarray) else labels:
-        digest.update(line(label))
+    for some in _lists(labels) if isinstance(labels, np.ndarray) else [labels]:
+        digest.update(b"".join(map(line, some)))
     return digest.hexdigest()
+
+
+def count_labels(labels: AnyArray) -> Counter[Label | None]:
+    """Count the rows of each label."""
+    counts: Counter[Label | None] = Counter()
+    for some in _lists(labels):
+        counts.update(some)
+    return counts
+
+
+def _lists(labels: AnyArray) -> Iterator[list[Label | None]]:
+    """Go through labels as Python has them, no more than some at once."""
+    for start in range(0, len(labels), _BLOCK):
+        yield labels[start : start + _BLOCK].tolist()
 
 
 def certificate_path(to: Path) -> Path:

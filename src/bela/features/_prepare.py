@@ -15,14 +15,17 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from bela._functions import code_digest
 from bela.data import ArrayTable, ArrowTable, SourceRows, cache_folder, open_table, writing
 from bela.errors import DataError
+from bela.features._far import far_features, is_far
 from bela.features._fit import fit_parts, function_features, raw_numbers
 from bela.features._plan import FeaturePlan, array_of, open_features, plan_features
+from bela.features._rows import is_many
 from bela.features._scaling import Floats, Prepared
-from bela.features._source import FeatureSource, FeatureWriter, NoFeatures, learner_blocks, read_features
+from bela.features._source import FeatureSource, FeatureWriter, NoFeatures, image_shape, learner_blocks, read_features
 from bela.features.embedding import Embed, Reading
 from bela.protocols import Source, Table
 from bela.records import Json, Matrix
@@ -149,6 +152,8 @@ def compute_features(
     _check(records, plan)
     if isinstance(records, ArrayTable) and isinstance(records.array, SourceRows) and plan.features in ("auto", "raw"):
         return records.array.source
+    if is_far(records, plan):
+        return far_features(records, plan, seed=seed, step=_forwards(progress))
     cache = cache and Path(cache)
     vectors = vectors or (cache or cache_folder()) / "embeddings"
     job = _Job(
@@ -229,6 +234,8 @@ class _Job:
                 self._write(fitted.transform(self.records), writer)
                 unreadable = {row: reason for found in fitted.unreadable for row, reason in found.items()}
                 self._check_readable(unreadable)
+            elif self._scaled_later(FeatureSource(array, flat=self.flat)):
+                return {"linear_width": 0, "unreadable": {}, "as_it_is": True}
             else:
                 self._write(learner_blocks(FeatureSource(array, flat=self.flat), self.seed), writer)
         if array is None:
@@ -242,11 +249,18 @@ class _Job:
 
     def open(self, folder: Path, about: Mapping[str, Json], temporary: Path | None = None) -> Source:
         """Return features that are in a folder, with what was said about them."""
+        if about.get("as_it_is"):
+            return FeatureSource(self.array(), flat=self.flat, finite=True)
         width, unreadable = about["linear_width"], about["unreadable"]
         prepared, numbers = read_features(folder, width if isinstance(width, int) else 0)
         X = self.array() if numbers is None else numbers
         reasons = {int(row): str(why) for row, why in unreadable.items()} if isinstance(unreadable, dict) else {}
         return FeatureSource(X, prepared=prepared, flat=self.flat, unreadable=reasons, temporary=temporary)
+
+    def _scaled_later(self, source: FeatureSource) -> bool:
+        """Whether the rows are so many plain numbers that nothing is written: they are scaled whenever looked at."""
+        plain = image_shape(source) is None and not sparse.issparse(source.X)
+        return is_many(source.n_rows) and plain and self.array() is not None
 
     def key(self) -> str:
         """Return a digest of all that the features depend on."""

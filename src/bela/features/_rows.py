@@ -16,7 +16,13 @@ from bela.features._scaling import Prepared, Scaling, fit_scaling
 from bela.protocols import Blocks, Source
 from bela.records import AnyArray, IntArray
 
+MANY_ROWS = 200_000  # beyond, nothing that takes more than a few bytes a row is in memory
 LearnerRows: TypeAlias = Blocks[Prepared]
+
+
+def is_many(n_rows: int) -> bool:
+    """Whether rows are so many that a learner sees a sample of them at once."""
+    return n_rows > MANY_ROWS
 
 
 @runtime_checkable

@@ -35,10 +35,10 @@ class FeatureSource(ArraySource):
 
     def __init__(
         self, X: Matrix | None = None, *, prepared: Prepared | None = None, flat: bool = False,
-        unreadable: Mapping[int, str] | None = None, temporary: Path | None = None,
+        unreadable: Mapping[int, str] | None = None, temporary: Path | None = None, finite: bool = False,
     ) -> None:  # fmt: skip
         if X is not None:
-            super().__init__(X, finite=prepared is not None)
+            super().__init__(X, finite=finite or prepared is not None)
         elif prepared is not None:
             self.X, self.image_shape = prepared.dense, None
         if flat:
@@ -140,7 +140,7 @@ class FeatureWriter(ExitStack):
     def append(self, block: Prepared) -> None:
         """Write a block of rows."""
         dense, linear, columns = block.forms
-        self._squares += float(np.einsum("ij,ij->", dense, dense, dtype=np.float64))
+        self._squares += sum_of_squares(dense)
         self.n_rows += len(dense)
         self._write("dense", dense)
         if columns is not None:
@@ -173,6 +173,11 @@ class FeatureWriter(ExitStack):
         if name not in self._writers:
             self._writers[name] = self.enter_context(NpyWriter(self.folder / f"{name}.npy", dtype))
         self._writers[name].append(block)
+
+
+def sum_of_squares(dense: Floats) -> float:
+    """Return the sum of the squares of all numbers of a block."""
+    return float(np.einsum("ij,ij->", dense, dense, dtype=np.float64))
 
 
 def read_features(folder: Path, linear_width: int) -> tuple[Prepared, AnyArray | None]:

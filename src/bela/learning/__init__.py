@@ -3,7 +3,6 @@
 from bela.learning._best_classifier import fit_best_classifier
 from bela.learning._cluster_trees import NO_NODE, ClusterTree, pca_kmeans_tree, ward_tree
 from bela.learning._fit import Fit
-from bela.learning._graph import MOST_ROWS
 from bela.learning._helped import Answers
 from bela.learning._predicted import PredictionLearner
 from bela.learning._questions import Picks
@@ -11,6 +10,6 @@ from bela.learning._sampled import SampledFit, SampledLearner
 from bela.learning._transductive import TransductiveLearner
 
 __all__ = [
-    "MOST_ROWS", "NO_NODE", "Answers", "ClusterTree", "Fit", "Picks", "PredictionLearner", "SampledFit",
+    "NO_NODE", "Answers", "ClusterTree", "Fit", "Picks", "PredictionLearner", "SampledFit",
     "SampledLearner", "TransductiveLearner", "fit_best_classifier", "pca_kmeans_tree", "ward_tree",
 ]  # fmt: skip

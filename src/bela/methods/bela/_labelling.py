@@ -5,19 +5,22 @@ from collections.abc import Mapping
 import numpy as np
 
 from bela.book import Book
-from bela.features import NoFeatures, learner_features, learner_rows
-from bela.learning import MOST_ROWS, PredictionLearner, SampledLearner, TransductiveLearner
+from bela.features import NoFeatures, is_many, learner_features, learner_rows
+from bela.learning import PredictionLearner, SampledLearner, TransductiveLearner
 from bela.methods._deciding import N_BINS, label_by_class, majority, merge_codes
 from bela.methods.bela._revision import Learner, Revision
 from bela.protocols import Setup
 from bela.records import UNKNOWN, IntArray, Labelling, Prediction
+from bela.storage import empty_array
+
+_BLOCK = 1 << 20  # rows that are labelled at once
 
 
 def make_learner(setup: Setup) -> Learner:
     """Return the learner for these rows: of their features and what was predicted, or of that alone."""
     if setup.predictions and isinstance(setup.source, NoFeatures):
         return learner_of_predictions(setup)
-    if setup.source.n_rows > MOST_ROWS and not setup.predictions:
+    if is_many(setup.source.n_rows) and not setup.predictions:
         return SampledLearner(learner_rows(setup.source, setup.seed), seed=setup.seed)
     scores = [prediction.scores for prediction in setup.predictions.values()]
     return TransductiveLearner(learner_features(setup.source, setup.seed), seed=setup.seed, scores=scores)
@@ -52,13 +55,25 @@ def label_rows(book: Book, best: Revision | None, right: float, predictions: Map
     if best is None:
         codes = np.where(unknown, majority(book.known), book.known)
         return Labelling(codes=codes, leaf=np.zeros(n, dtype=np.int32), n_leaves=1)
-    codes = np.where(unknown, best.codes, book.known)
+    codes, leaf = empty_array((n,), np.int32), empty_array((n,), np.int32)
+    probability = empty_array((n,), best.confidence.dtype)
+    blocks = [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
     # A leaf is a label and a band of confidence; known rows go with the least doubtful band.
-    band = np.where(best.bin < 0, N_BINS - 1, best.bin).astype(np.int64)
-    leaves, leaf = np.unique(codes * N_BINS + band, return_inverse=True)
+    sizes, open_ = (np.zeros(N_BINS * len(book.codes.classes), dtype=np.int64) for _ in range(2))
+    for rows in blocks:
+        known = ~unknown[rows]
+        codes[rows] = np.where(known, book.known[rows], best.codes[rows])
+        probability[rows] = np.where(known, best.confidence.dtype.type(1), best.confidence[rows])
+        band = np.where(best.bin[rows] < 0, N_BINS - 1, best.bin[rows])
+        leaf[rows] = codes[rows] * N_BINS + band
+        sizes += np.bincount(leaf[rows], minlength=len(sizes))
+        open_ += np.bincount(leaf[rows][~known], minlength=len(sizes))
+    found = np.flatnonzero(sizes)
+    number = np.cumsum(sizes > 0) - 1
+    for rows in blocks:
+        leaf[rows] = number[leaf[rows]]
     # Whatever leaf the errors are in, it has no more of them than there are.
-    wrong = np.minimum(n - right, np.bincount(leaf[unknown], minlength=len(leaves)))
+    wrong = np.minimum(n - right, open_[found])
     return Labelling(
-        codes=codes, leaf=leaf.astype(np.int32), n_leaves=len(leaves),
-        probability=np.where(unknown, best.confidence, 1.0), leaf_lower=1.0 - wrong / np.bincount(leaf),
-    )  # fmt: skip
+        codes=codes, leaf=leaf, n_leaves=len(found), probability=probability, leaf_lower=1.0 - wrong / sizes[found]
+    )

@@ -4,7 +4,7 @@ Both are statements of their own beside the certificate: each bound spends its p
 them (docs/guarantees.md, "By class" and "The sure part"). Nothing is computed before somebody asks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from bela.book import Book
 from bela.bounds import ErrorBets, errors_upper_one_look
+from bela.features import is_many
 from bela.methods._deciding import majority
 from bela.methods.bela._certificates import Bound, Certificates, Draw, Replay, Trained
 from bela.methods.bela._looks import is_wrong
@@ -19,6 +20,7 @@ from bela.methods.bela._revision import Revision
 from bela.records import SURE_SHARES, UNKNOWN, BoolArray, ClassBound, FloatArray, IntArray, Label, Parts, SurePart
 from bela.shares import allowed_errors
 
+_BLOCK = 1 << 20  # rows that are counted at once
 _N_PARTS = 50  # of a population by how sure its labels are, each with all that are surer
 _DOUBT = 1.5  # times as many errors as the revision expects are reckoned with, when the first part is chosen
 
@@ -35,15 +37,15 @@ class LookDraws:
     def class_errors_upper(self, codes: IntArray, classes: IntArray, alpha: float) -> list[int]:
         """Bound the errors of the rows of each class, each with probability alpha to fail."""
         n_codes = int(classes.max(initial=-1)) + 1
-        sizes = np.bincount(codes[self.population], minlength=n_codes)
+        sizes = _counts(codes, self.population, n_codes)
         drawn = np.bincount(codes[self.rows], minlength=n_codes)
         wrong = np.bincount(codes[self.rows[self.wrong]], minlength=n_codes)
         return [_one_look(int(drawn[c]), int(wrong[c]), int(sizes[c]), alpha) for c in classes]
 
-    def shows_few(self, part: IntArray, allowed: int, alpha: float) -> bool:
+    def shows_few(self, part: BoolArray, size: int, allowed: int, alpha: float) -> bool:
         """Whether no more than the allowed number of a part's rows can be wrong, at the level alpha."""
-        inside = np.isin(self.rows, part)
-        return _one_look(int(inside.sum()), int((inside & self.wrong).sum()), len(part), alpha) <= allowed
+        inside = part[self.rows]
+        return _one_look(int(inside.sum()), int((inside & self.wrong).sum()), size, alpha) <= allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +65,9 @@ class BetDraws:
         """Bound the errors of the rows of each class, each with probability alpha to fail."""
         return [self._errors_upper(self.population & (codes == c), alpha) for c in classes]
 
-    def shows_few(self, part: IntArray, allowed: int, alpha: float) -> bool:
+    def shows_few(self, part: BoolArray, size: int, allowed: int, alpha: float) -> bool:
         """Whether no more than the allowed number of a part's rows can be wrong, at the level alpha."""
-        inside = np.zeros(len(self.population), dtype=bool)
-        inside[part] = True
-        return self._errors_upper(inside, alpha, against=allowed + 1) <= allowed
+        return self._errors_upper(part, alpha, against=allowed + 1) <= allowed
 
     def _errors_upper(self, part: BoolArray, alpha: float, against: int | None = None) -> int:
         """Bet on the draws that fell into a part: given that they did, the weights of its rows are their chances."""
@@ -143,8 +143,8 @@ def bound_classes(snapshot: Snapshot) -> tuple[ClassBound, ...]:
     if (carried == UNKNOWN).any():
         return ()  # there are no labels yet
     n_codes = len(snapshot.names)
-    n_rows = np.bincount(carried, minlength=n_codes)
-    wrong = np.bincount(carried[snapshot.unknown], minlength=n_codes)  # what is known is right
+    n_rows = _counts(carried, None, n_codes)
+    wrong = _counts(carried, snapshot.unknown, n_codes)  # what is known is right
     for evidence in snapshot.evidence:
         wrong = np.minimum(wrong, _class_wrong_upper(snapshot, evidence, n_codes))
     return tuple(
@@ -156,9 +156,9 @@ def bound_classes(snapshot: Snapshot) -> tuple[ClassBound, ...]:
 def _class_wrong_upper(snapshot: Snapshot, evidence: Evidence, n_codes: int) -> IntArray:
     """Bound how many rows carry each label wrongly: errors of the population but for those that answers correct."""
     codes, known, unknown, inside = snapshot.codes, snapshot.known, snapshot.unknown, evidence.population
-    corrected = np.bincount(codes[inside & ~unknown & (known != codes)], minlength=n_codes)
-    wrong = np.bincount(codes[~inside & unknown], minlength=n_codes)
-    classes = np.unique(codes[inside])
+    corrected = _counts(codes, inside & ~unknown & (known != codes), n_codes)
+    wrong = _counts(codes, ~inside & unknown, n_codes)
+    classes = np.flatnonzero(_counts(codes, inside, n_codes))
     if len(classes):
         upper = evidence.class_errors_upper(codes, classes, evidence.alpha / len(classes))
         wrong[classes] += np.maximum(np.array(upper) - corrected[classes], 0)
@@ -174,25 +174,41 @@ def find_sure(snapshot: Snapshot) -> Mapping[float, SurePart]:
     rows = ~snapshot.unknown
     for share in sorted(SURE_SHARES, reverse=True):  # what is 99 % right is 95 % right as well
         for evidence in snapshot.evidence:
-            claimed = ~snapshot.unknown
-            claimed[_claimed(snapshot, evidence, share)] = True
+            claimed = ~snapshot.unknown | _claimed(snapshot, evidence, share)
             claimed[snapshot.unreadable] = False  # they count as wrong: without them no less is right
             rows = max(rows, claimed, key=np.count_nonzero)
         found[share] = SurePart(share=share, rows=rows, n_inferred=int((rows & snapshot.unknown).sum()))
     return {share: found[share] for share in SURE_SHARES}
 
 
-def _claimed(snapshot: Snapshot, evidence: Evidence, share: float) -> IntArray:
+def _claimed(snapshot: Snapshot, evidence: Evidence, share: float) -> BoolArray:
     """Test part after part, in an order that was fixed with the revision, and stop at the first that may be worse."""
+    claimed: BoolArray = np.zeros(len(snapshot.codes), dtype=bool)
     if snapshot.revision is None:
-        return np.array([], dtype=np.intp)
-    order, ends, first = nested_parts(snapshot.revision, evidence.population, share)
-    alpha, claimed = evidence.alpha / len(SURE_SHARES), 0
-    for end in ends[first:].tolist():
-        if not evidence.shows_few(order[:end], allowed_errors(end, share), alpha):
+        return claimed
+    alpha = evidence.alpha / len(SURE_SHARES)
+    for part, size in _parts(snapshot.revision, evidence.population, share):
+        if not evidence.shows_few(part, size, allowed_errors(size, share), alpha):
             break
-        claimed = end
-    return order[:claimed]
+        claimed = part
+    return claimed
+
+
+def _parts(revision: Revision, population: BoolArray, share: float) -> Iterator[tuple[BoolArray, int]]:
+    """Go through the parts of a population that are to be tested, each with how many rows it has."""
+    if is_many(len(population)):  # too many to be put in order: the bins will do
+        sizes = _counts(revision.bin, population, len(revision.sizes))[::-1]
+        ends = np.cumsum(sizes)
+        error = _DOUBT * np.cumsum(revision.guess[::-1] * sizes) / np.maximum(ends, 1)
+        for bins in range(_first(ends, error, share), len(ends)):
+            if sizes[bins]:
+                yield population & (revision.bin >= len(ends) - 1 - bins), int(ends[bins])
+        return
+    order, ends, first = nested_parts(revision, population, share)
+    for end in ends[first:].tolist():
+        part = np.zeros(len(population), dtype=bool)
+        part[order[:end]] = True
+        yield part, end
 
 
 def nested_parts(revision: Revision, population: BoolArray, share: float) -> tuple[IntArray, IntArray, int]:
@@ -208,7 +224,21 @@ def nested_parts(revision: Revision, population: BoolArray, share: float) -> tup
     if not len(ends):
         return order, ends, 0
     error = _DOUBT * np.cumsum(revision.guess[revision.bin[order]])[ends - 1] / ends
-    return order, ends, int(np.argmax(ends * _divergence(np.minimum(error, 1.0 - share), 1.0 - share)))
+    return order, ends, _first(ends, error, share)
+
+
+def _first(ends: IntArray, error: FloatArray, share: float) -> int:
+    """Return the part that the most evidence is expected for, by where parts end and the errors expected in each."""
+    return int(np.argmax(ends * _divergence(np.minimum(error, 1.0 - share), 1.0 - share)))
+
+
+def _counts(codes: IntArray, among: BoolArray | None, n_codes: int) -> IntArray:
+    """Count the rows of each code, among some or all; block by block, as counting takes eight bytes a row."""
+    counts: IntArray = np.zeros(n_codes, dtype=np.int64)
+    for start in range(0, len(codes), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        counts += np.bincount(codes[rows] if among is None else codes[rows][among[rows]], minlength=n_codes)
+    return counts
 
 
 def _divergence(low: FloatArray, high: float) -> FloatArray:
@@ -226,7 +256,7 @@ def _one_look(n_drawn: int, n_wrong: int, population: int, alpha: float) -> int:
 def _restricted(revision: Revision, part: BoolArray) -> Revision:
     """Return a revision of some of its rows alone, in the same bins, with their share of the evidence beforehand."""
     inside = (revision.bin >= 0) & part
-    sizes = np.bincount(revision.bin[inside], minlength=len(revision.sizes))
+    sizes = _counts(revision.bin, inside, len(revision.sizes))
     share = sizes / np.maximum(revision.sizes, 1)
     bin_ = np.where(inside, revision.bin, np.int8(-1))
     return replace(revision, bin=bin_, sizes=sizes, seen=revision.seen * share, wrong=revision.wrong * share)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bela.book import Book, Revised
 from bela.bounds import ErrorBets
+from bela.features import is_many
 from bela.learning import Answers, Fit, Picks
 from bela.methods._deciding import N_BINS
 from bela.methods.bela._cut import cut_rows
@@ -17,6 +18,7 @@ from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray
 from bela.storage import digest_arrays, empty_array
 
 VERSION = 2  # to be raised with every change of what a revision comes to
+SAMPLED_VERSION = 3  # the same where it comes by a sample of the rows
 _CAUTION = 20.0  # nats of log-loss that it takes to change the fit's own view of its errors by a factor of e
 # What the learner thinks of its errors is right within a factor of two with a hundred answers, later within a third:
 # it is worth as much as so many errors that were seen.
@@ -141,7 +143,7 @@ class Learner(Protocol):
 class RevisionJob:
     """Fits answers, cuts all rows anew, and chooses what to ask next: a function of what it holds."""
 
-    optional, method_version = False, VERSION
+    optional = False
 
     version: int
     rows: IntArray
@@ -159,6 +161,11 @@ class RevisionJob:
     looks: tuple[tuple[int, float], ...] = ()
     alpha: float = 0.0
     helped: Answers | None = None  # what a helper says, which is not believed
+
+    @property
+    def method_version(self) -> int:
+        """A number that is raised with every change of what revisions come to, of very many rows or of others."""
+        return SAMPLED_VERSION if is_many(len(self.taken)) and not self.predicted else VERSION
 
     def compute(self) -> Sequence[AnyArray]:
         """Return the arrays of the revision, the training rows, the next questions, and which were drawn uniformly."""
@@ -190,7 +197,7 @@ class RevisionJob:
             return None
         return Revised(
             version=self.version, n_answers=self.n_answers, arrays=self.name, digest=digest_arrays(arrays),
-            method_version=VERSION, separated=self.separated, looks=self.looks, alpha=self.alpha,
+            method_version=self.method_version, separated=self.separated, looks=self.looks, alpha=self.alpha,
         )  # fmt: skip
 
 

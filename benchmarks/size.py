@@ -1,0 +1,191 @@
+"""Datasets bigger than memory: ten million rows to 95 %, a hundred million exported, and how the time grows.
+
+The unit is a pass: `X @ W` for a W of 500 columns, block by block, in two threads, in the same process. The data are
+made here: twenty classes of five clusters each in twelve dimensions, bent into as many columns as are wanted, with
+noise; one row in a hundred or so lies where two classes overlap.
+
+    python benchmarks/size.py target 10000000      # 64 columns of float32: 0.95 certified, in passes, with its memory
+    python benchmarks/size.py grow 100000 1000000  # 1,000 answers each, and the exponent
+    python benchmarks/size.py export 100000000     # 16 columns of float16: 200 answers, then Parquet
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from _measure import in_own_process, print_rounded
+from bela.campaign import create_campaign, open_campaign
+from bela.exports import export
+from bela.records import AnyArray, StopReason
+
+CLASSES, STYLES, LATENT, SPREAD, NOISE = 20, 5, 12, 0.45, 0.25
+BLOCK, PASS_ROWS = 1 << 16, 2_000_000
+
+
+def mixture(n_rows: int, n_columns: int, seed: int = 0):
+    """Yield rows in blocks, with the class of each."""
+    rng = np.random.default_rng(seed)
+    n_clusters = CLASSES * STYLES
+    centres, ends = rng.normal(size=(n_clusters, LATENT)), np.cumsum(rng.dirichlet(np.full(n_clusters, 4.0)))
+    shapes = (rng.normal(size=(n_clusters, LATENT, LATENT)) * SPREAD / np.sqrt(LATENT)).astype(np.float32)
+    bend = (rng.normal(size=(LATENT, n_columns)) * 1.2 / np.sqrt(LATENT)).astype(np.float32)
+    shift = (rng.normal(size=n_columns) * 0.5).astype(np.float32)
+    for i, start in enumerate(range(0, n_rows, BLOCK)):
+        rng = np.random.default_rng([seed, i])
+        n = min(BLOCK, n_rows - start)
+        cluster = np.minimum(np.searchsorted(ends, rng.random(n)), n_clusters - 1)
+        place, away = centres[cluster].astype(np.float32), rng.standard_normal((n, LATENT), np.float32)
+        for c in range(n_clusters):
+            rows = np.flatnonzero(cluster == c)
+            place[rows] += away[rows] @ shapes[c]
+        X = np.tanh(place @ bend + shift) + np.float32(NOISE) * rng.standard_normal((n, n_columns), np.float32)
+        yield X, (cluster % CLASSES).astype(np.int8)
+
+
+def write_data(folder: Path, n_rows: int, n_columns: int, dtype: str) -> tuple[Path, AnyArray]:
+    """Write the rows to a file, and return it with their classes."""
+    path = folder / "rows.npy"
+    X = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), (n_rows, n_columns))
+    y, start = np.empty(n_rows, np.int8), 0
+    for block, classes in mixture(n_rows, n_columns):
+        X[start : start + len(block)], y[start : start + len(block)] = block, classes
+        start += len(block)
+    X.flush()
+    return path, y
+
+
+def one_pass(path: Path) -> tuple[float, float]:
+    """Return the seconds of a pass over all rows, by the clock and of the processors; the median of some.
+
+    It is made over as many rows as are worth while. On a machine that others use as well, the clock says little.
+    """
+    X = np.load(path, mmap_mode="r")
+    n = min(len(X), PASS_ROWS)
+    W = np.random.default_rng(0).random((X.shape[1], 500), dtype=np.float32)
+
+    def product(start: int) -> None:
+        np.asarray(X[start : min(start + 8192, n)], np.float32) @ W
+
+    seconds = []
+    for _ in range(6):  # the first fetches the rows
+        began = time.perf_counter(), time.process_time()
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(product, range(0, n, 8192)))
+        seconds.append((time.perf_counter() - began[0], time.process_time() - began[1]))
+    clock, processors = np.median(seconds[1:], axis=0) * len(X) / n
+    return float(clock), float(processors)
+
+
+class Memory:
+    """The most memory of the process that is not the page cache, looked at twenty times a second."""
+
+    def __init__(self) -> None:
+        self.peak, self._stop = 0.0, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.05):
+            self.peak = max(self.peak, memory_gb())
+
+    def close(self) -> float:
+        """Return the peak."""
+        self._stop.set()
+        self._thread.join()
+        return max(self.peak, memory_gb())
+
+
+def memory_gb() -> float:
+    """Return the resident memory of this process that is no file."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    kept = [int(line.split()[1]) for line in lines if line.startswith(("RssAnon", "RssShmem"))]
+    return sum(kept) / 1e6
+
+
+def answer(stored, y: AnyArray, n: int | None) -> list[float]:
+    """Answer until there is a reason to stop, or so many; return the seconds of each ask that waited for no labels."""
+    campaign, asks = stored.campaign, []
+    while campaign.stop_reason is None and (n is None or campaign.n_asked < n):
+        began, revisions = time.perf_counter(), campaign.book.n_revisions
+        questions = campaign.ask(1)
+        if campaign.book.n_revisions == revisions and not campaign.revising:
+            asks.append(time.perf_counter() - began)
+        for question in questions:
+            campaign.tell(question.id, int(y[question.row]))
+    return asks
+
+
+def one(
+    *, n_rows: int, n_columns: int, dtype: str, target: float | None, n: int | None, out: bool
+) -> dict[str, object]:
+    """Run a campaign from the first opening to the end, open it again, and perhaps export it."""
+    with tempfile.TemporaryDirectory(prefix="bela-size-") as temporary:
+        folder = Path(temporary)
+        path, y = write_data(folder, n_rows, n_columns, dtype)
+        before, memory = one_pass(path), Memory()
+        began, began_cpu = time.perf_counter(), time.process_time()
+        with create_campaign(path, folder / "rows.bela", target=target, budget=None) as stored:
+            opened = time.perf_counter() - began
+            asks = answer(stored, y, n)
+            campaign = stored.campaign
+            lower, n_asked, n_revisions = campaign.certificate.lower, campaign.n_asked, campaign.book.n_revisions
+            reached = campaign.stop_reason is StopReason.TARGET
+        seconds, cpu = time.perf_counter() - began, time.process_time() - began_cpu
+        clock, processors = np.mean([before, one_pass(path)], axis=0)
+        began = time.perf_counter()
+        with open_campaign(folder / "rows.bela") as stored:
+            first_row = stored.campaign.ask(1, wait=False)
+            again = time.perf_counter() - began
+            result = stored.campaign.result()
+            right = float(np.mean(result.labels == y))
+            found = {
+                "rows": n_rows, "answers": n_asked, "revisions": n_revisions, "lower": lower, "right": right,
+                "reached": reached, "passes": seconds / clock, "passes of processors": cpu / processors,
+                "seconds": seconds, "seconds a pass": clock, "processors": cpu, "processors a pass": processors,
+                "opened": opened, "opened again": again,
+                "asks": len(asks), "next": len(first_row),
+                "ask p50 ms": 1e3 * float(np.quantile(asks, 0.5)), "ask p99 ms": 1e3 * float(np.quantile(asks, 0.99)),
+            }  # fmt: skip
+            if out:
+                began = time.perf_counter()
+                export(stored.records, result, folder / "labelled.parquet")
+                found |= {"export": time.perf_counter() - began}
+        return found | {"memory gb": memory.close()}
+
+
+def main() -> None:
+    """Measure what is asked for, each in a process of its own."""
+    if len(sys.argv) == 3 and sys.argv[1] == "--one":
+        print(json.dumps(one(**json.loads(sys.argv[2]))))
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["target", "grow", "export"])
+    parser.add_argument("rows", type=int, nargs="+")
+    chosen, results = parser.parse_args(), []
+    shape = {"n_columns": 64, "dtype": "<f4", "target": None, "n": 1_000, "out": False}
+    if chosen.what == "target":
+        shape |= {"target": 0.95, "n": None}
+    if chosen.what == "export":
+        shape |= {"n_columns": 16, "dtype": "<f2", "n": 200, "out": True}
+    for n_rows in chosen.rows:
+        if shutil.disk_usage(tempfile.gettempdir()).free < 8 * n_rows * shape["n_columns"]:
+            sys.exit(f"there is no room for {n_rows:,} rows in {tempfile.gettempdir()}")
+        results.append(in_own_process(__file__, {"n_rows": n_rows, **shape}))
+        print_rounded(results[-1])
+    if len(results) > 1:
+        x, y = (np.log([result[name] for result in results]) for name in ("rows", "seconds"))
+        print(f"seconds grow like n^{np.polyfit(x, y, 1)[0]:.3f}")
+
+
+if __name__ == "__main__":
+    main()
