@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 import bela.storage
 from bela.errors import JournalError, ParameterError
 from bela.protocols import ArrayStore
-from bela.storage import FolderStore, MemoryArrays
+from bela.storage import FolderStore, MemoryArrays, _mapped, empty_array
 
 STORES: dict[str, Callable[[Path], ArrayStore]] = {
     "FolderStore": lambda folder: FolderStore(folder / "campaign" / "revisions"),
@@ -26,14 +26,22 @@ ARRAYS = [np.arange(6).reshape(2, 3), np.array([0.5, np.nan], dtype=np.float32),
 DTYPES = hnp.scalar_dtypes() | hnp.unicode_string_dtypes() | hnp.byte_string_dtypes()
 
 
+@pytest.fixture(params=[False, True], ids=["small", "large"])
+def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether arrays are taken for large ones, which are mapped."""
+    if request.param:
+        monkeypatch.setattr(_mapped, "LARGE", -1)
+    return bool(request.param)
+
+
 @pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> ArrayStore:
+def store(request: pytest.FixtureRequest, tmp_path: Path, large: bool) -> ArrayStore:
     """An empty store of each kind."""
     return STORES[request.param](tmp_path)
 
 
 @pytest.fixture
-def folder_store(tmp_path: Path) -> FolderStore:
+def folder_store(tmp_path: Path, large: bool) -> FolderStore:
     """A folder with some arrays in it."""
     made = FolderStore(tmp_path / "revisions")
     made.save("name", ARRAYS)
@@ -141,3 +149,25 @@ def test_nothing_is_left_lying_about(folder_store: FolderStore) -> None:
     os.utime(old, (time.time() - 7200,) * 2)
     folder_store.save("name", ARRAYS)
     assert sorted(path.name for path in folder_store.folder.iterdir()) == ["name.arrays", "name.arrays.2-2.part"]
+
+
+def test_a_large_array_is_mapped_and_a_small_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for many rows is made in a file, which is gone from its folder at once."""
+    monkeypatch.setattr(_mapped, "LARGE", 100)
+    assert not isinstance(empty_array((10,), np.int64), np.memmap)
+    array = empty_array((20, 3), np.int16)
+    assert isinstance(array, np.memmap)
+    array[:] = 7
+    assert int(array.sum()) == 7 * 60
+
+
+def test_arrays_that_are_mapped_are_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies in a file stays there until somebody looks at it, and each array begins where processors like it."""
+    monkeypatch.setattr(_mapped, "LARGE", -1)
+    store = FolderStore(tmp_path)
+    store.save("name", [np.arange(5, dtype=np.int8), np.arange(1000.0)])
+    few, many = store.load("name")
+    assert isinstance(many, np.memmap)
+    assert few.tolist() == [0, 1, 2, 3, 4]
+    assert many.ctypes.data % 8 == 0
+    assert float(many.sum()) == 499_500.0

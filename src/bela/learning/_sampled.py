@@ -23,7 +23,7 @@ from bela.learning._questions import Picks, margins
 from bela.learning._transductive import TransductiveLearner
 from bela.records import AnyArray, BoolArray, FloatArray, IntArray
 
-SAMPLE_ROWS = 60_000
+SAMPLE_ROWS = 60_000  # no more than `MOST_MARKS`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +94,10 @@ def in_steps(sure: Floats) -> AnyArray:
 class SampledLearner:
     """Labels all rows from a few answers, as `TransductiveLearner` does, by way of a sample of them."""
 
-    def __init__(self, rows: LearnerRows, *, seed: int = 0, n_sample: int = SAMPLE_ROWS) -> None:
+    def __init__(self, rows: LearnerRows, *, seed: int = 0) -> None:
         self._rows, self._seed = rows, seed
         rng = np.random.default_rng([seed, rows.n_rows, 8])
-        self.sample: Rows = np.sort(rng.choice(rows.n_rows, min(n_sample, rows.n_rows), replace=False))
+        self.sample: Rows = np.sort(rng.choice(rows.n_rows, min(SAMPLE_ROWS, rows.n_rows), replace=False))
         self._preparing, self._leaning = threading.Lock(), threading.Lock()  # nobody waits for a scan who needs none
         self._learner: TransductiveLearner | None = None
         self._lean: AnyArray | None = None
