@@ -12,7 +12,7 @@ from bela.cli._options import AllowCode, FolderArgument, JsonFlag
 from bela.cli._output import Output
 from bela.cli._overview import document_of
 from bela.cli._showing import count
-from bela.data import DATASETS
+from bela.data import is_elsewhere
 from bela.errors import ParameterError
 from bela.exports import EXPORTS, certificate_path, keep_sure
 from bela.exports import export as write
@@ -70,7 +70,7 @@ def export(
 
 def _refuse_the_data(stored: StoredCampaign, to: str) -> None:
     """Refuse to write over the data, or amid the parts of a table, where an export would be one of them."""
-    if stored.settings.data in DATASETS:
+    if is_elsewhere(stored.settings.data):
         return
     data, target = Path(os.path.realpath(stored.path / stored.settings.data)), Path(os.path.realpath(to))
     images = stored.records.columns == ("path", "folder")

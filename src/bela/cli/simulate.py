@@ -13,9 +13,9 @@ import typer
 from bela.campaign import Simulation, read_predictions, split_names
 from bela.campaign import simulate as run
 from bela.cli._answering import true_labels
-from bela.cli._options import CampaignOptions, DataArgument, JsonTo, StopAfter, with_options
+from bela.cli._options import CampaignOptions, DaskAddress, DataArgument, JsonTo, StopAfter, with_options
 from bela.cli._output import Bars, Output, watch
-from bela.data import given_labels, is_dataset, label_notices, open_table
+from bela.data import given_labels, is_dataset, label_notices, on_cluster, open_table
 from bela.errors import DataError, ParameterError
 from bela.features import EMBEDDED, PreparedData, named_features, prepare
 from bela.methods import DEFAULT_METHOD
@@ -43,6 +43,7 @@ def simulate(
     options: CampaignOptions,
     stop_after: StopAfter = None,
     splitter: Annotated[str, typer.Option(help=_SPLITTER)] = "auto",
+    dask: DaskAddress = None,
     json_file: JsonTo = None,
     chart: Annotated[Path | None, typer.Option(help=_CHART)] = None,
 ) -> None:
@@ -53,20 +54,21 @@ def simulate(
         from bela.experiments import check_chart_path, draw_trajectory, save_figure
 
         check_chart_path(chart)
-    with output.apart(), output.bars() as bars:
-        prepared, labels, notices = _read_labelled(data, truth, options, bars)
-    for notice in notices:
-        typer.echo(f"Note: {notice}.", err=True)
-    table, column = prepared.table, options.label_column
-    title = f"{options.method or DEFAULT_METHOD} on {Path(data).name}"
-    with output.apart(), watch(title) as progress:
-        simulation = run(
-            prepared, labels,
-            stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
-            classes=options.class_names, labels=None if column is None else given_labels(table, column),
-            predictions=read_predictions(table, split_names(table, options.predicted or ())),
-            splitter=splitter, **options.chosen(),
-        )  # fmt: skip
+    with output.apart(), on_cluster(dask):
+        with output.bars() as bars:
+            prepared, labels, notices = _read_labelled(data, truth, options, bars)
+        for notice in notices:
+            typer.echo(f"Note: {notice}.", err=True)
+        table, column = prepared.table, options.label_column
+        title = f"{options.method or DEFAULT_METHOD} on {Path(data).name}"
+        with watch(title) as progress:
+            simulation = run(
+                prepared, labels,
+                stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
+                classes=options.class_names, labels=None if column is None else given_labels(table, column),
+                predictions=read_predictions(table, split_names(table, options.predicted or ())),
+                splitter=splitter, **options.chosen(),
+            )  # fmt: skip
     if chart is not None:
         figure = draw_trajectory(
             simulation.trajectory, n_rows=table.n_rows, target=options.target, title=title,

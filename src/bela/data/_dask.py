@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,9 @@ from bela.records import AnyArray, IntArray, Matrix
 
 _ARRAY, _FRAME = "the Dask array", "the Dask frame"
 _NUMBERS = "biuf"
+
+About: TypeAlias = tuple[int, int, pa.Schema]
+"""How many rows and bytes a part of a table has, and its schema."""
 
 
 def open_collection(data: Any) -> ArrowTable | ArrayTable:
@@ -140,11 +144,11 @@ class StreamedTable(ArrowTable):
 
     def __init__(
         self, blocks: ClusterBlocks[pa.RecordBatch], schema: pa.Schema, *, name: str,
-        fingerprint: Callable[[], str] | None = None,
+        root: Path | None = None, fingerprint: Callable[[], str] | None = None,
     ) -> None:  # fmt: skip
         self._blocks = blocks
         self._describe(
-            schema, blocks.n_rows, name=name, root=None, typed=True, notices=blocks.cluster.notices,
+            schema, blocks.n_rows, name=name, root=root, typed=True, notices=blocks.cluster.notices,
             fingerprint=fingerprint, digests=lambda _: np.asarray(blocks.scan(digest_batch)),
         )  # fmt: skip
 
@@ -191,7 +195,7 @@ def _open_frame(data: Any) -> ArrowTable:
     cluster = Cluster.current()
     parts = cluster.keep([cluster.task(_from_partition, part) for part in data.to_delayed()])
     about = list(cluster.results([cluster.task(_about, part) for part in parts]))
-    return _open_parts(cluster, parts, about, name=_FRAME, loose=True)
+    return open_parts(cluster, parts, about, name=_FRAME, loose=True)
 
 
 def _from_partition(frame: Any) -> pa.RecordBatch:
@@ -211,13 +215,13 @@ def _in_plain_types(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
-def _about(batch: pa.RecordBatch) -> tuple[int, int, pa.Schema]:
+def _about(batch: pa.RecordBatch) -> About:
     return batch.num_rows, batch.nbytes, batch.schema
 
 
-def _open_parts(
-    cluster: Cluster, parts: Sequence[Any], about: Sequence[tuple[int, int, pa.Schema]], *, name: str, loose: bool,
-    fingerprint: Callable[[], str] | None = None,
+def open_parts(
+    cluster: Cluster, parts: Sequence[Any], about: Sequence[About], *, name: str, loose: bool,
+    root: Path | None = None, fingerprint: Callable[[], str] | None = None,
 ) -> ArrowTable:  # fmt: skip
     """Cut parts of any number of rows (each with that, bytes and schema) into pieces of whole blocks."""
     schema = None
@@ -237,7 +241,7 @@ def _open_parts(
     pieces = tuple(cluster.keep(tasks))
     blocks = ClusterBlocks(cluster=cluster, pieces=pieces, ends=ends, cut=cut_batch, stack=stack_batches)
     kind = ClusterTable if cluster.is_far else StreamedTable
-    return kind(blocks, schema, name=name, fingerprint=fingerprint)
+    return kind(blocks, schema, name=name, root=root, fingerprint=fingerprint)
 
 
 def _joined(parts: Sequence[pa.RecordBatch], spans: Sequence[tuple[int, int]], schema: pa.Schema) -> pa.RecordBatch:
