@@ -248,7 +248,9 @@ def _check_outside(data: str, path: Path) -> None:
 
 def _check_place(path: Path, settings: Settings, data: str) -> None:
     place = place_of_data(path, settings)
-    same = place == data if is_dataset(data) or is_elsewhere(place) else os.path.realpath(place) == os.path.realpath(data)
+    same = (
+        place == data if is_dataset(data) or is_elsewhere(place) else os.path.realpath(place) == os.path.realpath(data)
+    )
     if not same:
         raise ParameterError(
             f"{path} is about {place}, not {data}: name another folder with --campaign, or, if the data were moved, "

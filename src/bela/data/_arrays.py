@@ -147,7 +147,7 @@ class ArrayTable(OpenTable):
 
     def record(self, row: int) -> dict[str, Any]:
         self._check_row(row)
-        return {key: _to_arrow(array[row : row + 1])[0].as_py() for key, array in self._arrays.items()}
+        return {key: to_arrow(array[row : row + 1])[0].as_py() for key, array in self._arrays.items()}
 
     def iter_records(self) -> Iterator[dict[str, Any]]:
         for batch in self.batches():
@@ -157,7 +157,7 @@ class ArrayTable(OpenTable):
         names = self._chosen(columns)
         step = max(1, _BATCH_BYTES // max(1, sum(_row_bytes(self._arrays[name]) for name in names)))
         for i in range(0, self.n_rows, step):
-            block = [_to_arrow(self._arrays[name][i : i + step]) for name in names]
+            block = [to_arrow(self._arrays[name][i : i + step]) for name in names]
             yield pa.RecordBatch.from_arrays(block, names=names)
 
     @functools.cached_property
@@ -221,10 +221,10 @@ def _row_bytes(array: Matrix) -> int:
 def _digest(array: Matrix) -> U64:
     if sparse.issparse(array):
         return digest_sparse(array)
-    return digest_dense(array) if array.dtype.kind in "biuf" else digest_array(_to_arrow(array))
+    return digest_dense(array) if array.dtype.kind in "biuf" else digest_array(to_arrow(array))
 
 
-def _to_arrow(array: Matrix) -> pa.Array:
+def to_arrow(array: Matrix) -> pa.Array:
     """Return rows as Arrow lists of fixed sizes; sparse ones as places and values."""
     if sparse.issparse(array):
         starts = pa.array(array.indptr.astype(np.int64))

@@ -1,17 +1,19 @@
 """Rows that lie on the workers of a Dask cluster, or are computed by Dask's threads: the only module that imports dask.
 
-Functions go to the rows, and what comes back is small. All rows lie in pieces of whole blocks (`bela.protocols.Blocks`),
+Functions go to the rows, and what comes back is small. Rows lie in pieces of whole blocks (`bela.protocols.Blocks`),
 whatever chunks or partitions the collection had, so that every block is the one that memory would have, to the row.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import Any, Generic, TypeVar
 
 import dask
@@ -67,7 +69,7 @@ class Cluster:
         """How many tasks run at once."""
         if self._client is None:
             return os.cpu_count() or 1
-        return max(1, sum(self._client.nthreads().values()))
+        return max(1, sum(map(int, self._client.nthreads().values())))
 
     def task(self, function: Callable[..., object], *arguments: object) -> Any:
         """Return what will be a function of arguments, some of which may be tasks."""
@@ -84,22 +86,28 @@ class Cluster:
         with _in_one_sentence(), dask.config.set(_QUIET):
             return list(self._client.persist(list(tasks)))
 
-    def results(self, tasks: Sequence[Any]) -> Iterator[Any]:
+    def results(self, tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield what tasks come to, in their order."""
+        left = iter(tasks)
         if self._client is None:
-            for start in range(0, len(tasks), COMPUTED_AT_ONCE):
+            while some := list(islice(left, COMPUTED_AT_ONCE)):
                 with _in_one_sentence():
-                    found = dask.compute(*tasks[start : start + COMPUTED_AT_ONCE], scheduler="threads")
+                    found = dask.compute(*some, scheduler="threads")
                 yield from found
             return
         waiting: deque[Any] = deque()
-        left, some = deque(tasks), TASKS_A_THREAD * self.n_threads
-        while left or waiting:
+        with _in_one_sentence():
+            n = TASKS_A_THREAD * self.n_threads
+        while True:
+            if len(waiting) <= n:  # no more than twice as many lie there waiting to be fetched
+                some = list(islice(left, n))
+                with _in_one_sentence():
+                    waiting += self._client.compute(some) if some else ()
+            if not waiting:
+                return
             with _in_one_sentence():
-                if left and len(waiting) <= some:  # no more than twice as many lie there waiting to be fetched
-                    waiting += self._client.compute([left.popleft() for _ in range(min(some, len(left)))])
-                found = waiting.popleft().result()
-            yield found
+                result = waiting.popleft().result()
+            yield result
 
 
 _QUIET = {"distributed.admin.large-graph-warning-threshold": "4GB"}  # a function may bring a sample of the rows
@@ -112,13 +120,13 @@ def connected(address: str) -> Iterator[None]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise ClusterError("a Dask cluster takes the package distributed: pip install 'bela[dask]'") from None
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
         try:
             where: object = address
             if address == "local":
-                where = stack.enter_context(LocalCluster(threads_per_worker=1, dashboard_address=None))
+                where = stack.enter_context(
+                    LocalCluster(threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL)
+                )
             stack.enter_context(Client(where, timeout=CONNECT_SECONDS))
         except (OSError, ValueError, TimeoutError) as error:
             what = f"there is no Dask scheduler at {address}" if address != "local" else "no local cluster can be made"
@@ -136,7 +144,9 @@ def _check_versions(client: Any) -> tuple[str, ...]:
     for worker, there in found.items():
         if there.get("bela") != here["bela"]:
             has = f"bela {there['bela']}" if there.get("bela") else "no bela"
-            raise ClusterError(f"the Dask worker {worker} has {has}, and here is {here['bela']}: install the same there")
+            raise ClusterError(
+                f"the Dask worker {worker} has {has}, and here is {here['bela']}: install the same there"
+            )
     odd = sorted({name for there in found.values() for name in here if there[name] != here[name]})
     told = "so that labels may differ from those that this machine would give"
     return (f"the Dask workers have other versions of {', '.join(odd)} than this machine, {told}",) if odd else ()
@@ -190,15 +200,10 @@ class ClusterBlocks(Generic[Block]):
         """How many rows there are."""
         return int(self.ends[-1])
 
-    @property
-    def starts(self) -> list[int]:
-        """The first row of each piece."""
-        return [0, *self.ends[:-1].tolist()]
-
-    def _pieces(self) -> Iterator[tuple[Any, int, int]]:
-        """Go through the pieces: each with the number of its first row, and how many rows it has."""
-        for piece, start, end in zip(self.pieces, self.starts, self.ends.tolist(), strict=True):
-            yield piece, start, end - start
+    def _pieces(self) -> Iterator[tuple[Any, range]]:
+        """Go through the pieces, each with its rows."""
+        for piece, (start, end) in zip(self.pieces, pairwise([0, *self.ends.tolist()]), strict=True):
+            yield piece, range(start, end)
 
     def take(self, rows: IntArray) -> Block:
         """Return these rows, in their order."""
@@ -207,8 +212,8 @@ class ClusterBlocks(Generic[Block]):
         wanted = rows[order]
         cuts = np.searchsorted(wanted, [0, *self.ends.tolist()])
         tasks = [
-            self.cluster.task(self.cut, self.pieces[i], wanted[low:high] - self.starts[i])
-            for i, (low, high) in enumerate(zip(cuts[:-1], cuts[1:], strict=True))
+            self.cluster.task(self.cut, self.pieces[i], wanted[low:high] - (int(self.ends[i - 1]) if i else 0))
+            for i, (low, high) in enumerate(pairwise(cuts.tolist()))
             if low < high or (not len(rows) and not i)
         ]
         found = self.stack(list(self.cluster.results(tasks)))
@@ -219,22 +224,31 @@ class ClusterBlocks(Generic[Block]):
     def scan(self, function: Callable[[Block], AnyArray]) -> AnyArray:
         """Apply a function to every block of rows, and join what it returns."""
         sent = self.cluster.value(function)
-        tasks = [self.cluster.task(_scan, piece, n, self.cut, sent) for piece, _, n in self._pieces()]
+        tasks = [self.cluster.task(_scan, piece, rows, self.cut, sent) for piece, rows in self._pieces()]
         joined: AnyArray | None = None
-        for start, end, found in zip(self.starts, self.ends.tolist(), self.cluster.results(tasks), strict=True):
+        for (_, rows), found in zip(self._pieces(), self.cluster.results(tasks), strict=True):
             if len(tasks) == 1:
                 return np.asarray(found)
             if joined is None:
                 joined = empty_array((self.n_rows, *found.shape[1:]), found.dtype)
-            joined[start:end] = found
+            joined[rows.start : rows.stop] = found
         return np.asarray(joined)
 
     def each(self, function: Callable[[int, Block], Found]) -> Iterator[Found]:
         """Yield what a function of the number of a block's first row, and the block, returns, block by block."""
         sent = self.cluster.value(function)
-        tasks = [self.cluster.task(_each, piece, start, n, self.cut, sent) for piece, start, n in self._pieces()]
+        tasks = [self.cluster.task(_each, piece, rows, self.cut, sent) for piece, rows in self._pieces()]
         for found in self.cluster.results(tasks):
             yield from found
+
+    def each_piece(
+        self, function: Callable[[int, Block, Other], Found], beside: Callable[[int, int], Other]
+    ) -> Iterator[Found]:
+        """Yield what a function returns of each piece: of its first row, its rows, and what is sent beside it."""
+        return self.cluster.results(
+            self.cluster.task(_piece, piece, rows, self.cut, function, beside(rows.start, rows.stop))
+            for piece, rows in self._pieces()
+        )
 
     def mapped(
         self, function: Callable[[int, Block], Other], cut: Callable[[Other, IntArray | slice], Other],
@@ -242,9 +256,7 @@ class ClusterBlocks(Generic[Block]):
     ) -> ClusterBlocks[Other]:  # fmt: skip
         """Return what a function makes of each block, kept where the rows are, to be cut and stacked as it says."""
         sent = self.cluster.value(function)
-        tasks = [
-            self.cluster.task(_mapped, piece, start, n, self.cut, sent, stack) for piece, start, n in self._pieces()
-        ]
+        tasks = [self.cluster.task(_mapped, piece, rows, self.cut, sent, stack) for piece, rows in self._pieces()]
         pieces = tuple(self.cluster.keep(tasks))
         return ClusterBlocks(cluster=self.cluster, pieces=pieces, ends=self.ends, cut=cut, stack=stack)
 
@@ -257,21 +269,24 @@ def piece_ends(cluster: Cluster, n_rows: int, row_bytes: float) -> Rows:
     return np.asarray([*range(step, n_rows, step), n_rows], np.intp)
 
 
-def _scan(piece: Any, n_rows: int, cut: Callable[..., Any], function: Callable[[Any], AnyArray]) -> AnyArray:
-    return np.concatenate(_each(piece, 0, n_rows, cut, lambda _, block: function(block)))
+def _scan(piece: Any, rows: range, cut: Callable[..., Any], function: Callable[[Any], AnyArray]) -> AnyArray:
+    return np.concatenate(_each(piece, rows, cut, lambda _, block: function(block)))
 
 
-def _each(
-    piece: Any, start: int, n_rows: int, cut: Callable[..., Any], function: Callable[[int, Any], Any]
-) -> list[Any]:
+def _each(piece: Any, rows: range, cut: Callable[..., Any], function: Callable[[int, Any], Any]) -> list[Any]:
     """Call a function with each block of a piece, as `scan_blocks` would."""
-    firsts = range(0, n_rows, BLOCK_ROWS)
+    n, firsts = len(rows), range(0, len(rows), BLOCK_ROWS)
     with one_thread_each():
-        return [function(start + i, cut(piece, slice(i, min(i + BLOCK_ROWS, n_rows)))) for i in firsts]
+        return [function(rows.start + i, cut(piece, slice(i, min(i + BLOCK_ROWS, n)))) for i in firsts]
+
+
+def _piece(
+    piece: Any, rows: range, cut: Callable[..., Any], function: Callable[[int, Any, Any], Any], beside: Any
+) -> Any:
+    return function(rows.start, cut(piece, slice(0, len(rows))), beside)
 
 
 def _mapped(
-    piece: Any, start: int, n_rows: int, cut: Callable[..., Any], function: Callable[[int, Any], Any],
-    stack: Callable[..., Any],
-) -> Any:  # fmt: skip
-    return stack(_each(piece, start, n_rows, cut, function))
+    piece: Any, rows: range, cut: Callable[..., Any], function: Callable[[int, Any], Any], stack: Callable[..., Any]
+) -> Any:
+    return stack(_each(piece, rows, cut, function))

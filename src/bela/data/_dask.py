@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from bela.data._arrays import ArrayTable, SourceRows
+from bela.data._arrays import ArrayTable, SourceRows, to_arrow
 from bela.data._arrow import check_names, fit, plain, widen
 from bela.data._cluster import Cluster, ClusterBlocks, piece_ends
 from bela.data._digests import U64, combine, digest_batch, digest_dense
@@ -108,6 +108,11 @@ class ClusterArrayTable(ArrayTable):
         digests = {name: np.asarray(array.blocks.scan(digest_dense)) for name, array in self._arrays.items()}
         return combine(self.n_rows, digests)
 
+    def far(self) -> ClusterBlocks[pa.RecordBatch]:
+        """Return all rows where they lie, as `batches` shows them."""
+        blocks: ClusterBlocks[Any] = self._arrays[self.main].blocks
+        return replace(blocks, cut=partial(_cut_as_batch, self.main), stack=stack_batches)
+
 
 def _open_array(data: Any) -> ArrayTable:
     dtype, n_dims = np.dtype(data.dtype), data.ndim
@@ -137,6 +142,12 @@ def _open_array(data: Any) -> ArrayTable:
 def cut_array(array: AnyArray, rows: IntArray | slice) -> AnyArray:
     """Return some rows of an array."""
     return np.asarray(array[rows])
+
+
+def _cut_as_batch(name: str, rows: AnyArray | pa.RecordBatch, some: IntArray | slice) -> pa.RecordBatch:
+    if isinstance(rows, pa.RecordBatch):
+        return cut_batch(rows, some)
+    return pa.RecordBatch.from_arrays([to_arrow(rows[some])], names=[name])
 
 
 class StreamedTable(ArrowTable):
@@ -200,12 +211,11 @@ def _open_frame(data: Any) -> ArrowTable:
 
 def _from_partition(frame: Any) -> pa.RecordBatch:
     """Return a partition as the table that the same frame would be in memory, in plain types."""
-    from bela.data._open import open_table  # which comes here for frames of Dask
+    from bela.data._open import from_pandas  # which comes here for frames of Dask
 
     if not len(frame):
         return pa.RecordBatch.from_pydict({})
-    batches = [batch for batch in open_table(frame).stored()]
-    return stack_batches([_in_plain_types(batch) for batch in batches])
+    return stack_batches([_in_plain_types(batch) for batch in from_pandas(frame, _FRAME)])
 
 
 def _in_plain_types(batch: pa.RecordBatch) -> pa.RecordBatch:

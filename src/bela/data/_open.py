@@ -269,7 +269,7 @@ def _from_arrow(data: Any, name: str) -> list[pa.RecordBatch]:
     return list(pa.Table.from_arrays(data.columns, names=data.column_names).to_batches())
 
 
-def _from_pandas(data: Any, name: str) -> list[pa.RecordBatch]:
+def from_pandas(data: Any, name: str) -> list[pa.RecordBatch]:
     """Take a frame column by column, as pyarrow would turn mixed numbers in a column of objects into floats."""
     data = _frame(data, "pandas")
     if any(level is not None for level in data.index.names):
@@ -344,7 +344,7 @@ def _from_columns(columns: Mapping[str, Sequence[Any] | pa.Array], name: str) ->
 
 _PACKAGES: dict[str, tuple[str, Callable[[Any, str], list[pa.RecordBatch]]]] = {
     "pyarrow": ("the Arrow table", _from_arrow),
-    "pandas": ("the pandas frame", _from_pandas),
+    "pandas": ("the pandas frame", from_pandas),
     "polars": ("the polars frame", _from_polars),
     "datasets": ("the Hugging Face dataset", _from_hugging_face),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,13 +15,14 @@ import pyarrow as pa
 from bela.data._arrow import ARROW_ERRORS, check_names, plain_batch
 from bela.data._cluster import Cluster
 from bela.data._dask import About, open_parts, stack_batches
+from bela.data._files import check_unpacked
 from bela.data._places import is_address
 from bela.data._readers import READERS, kind_of, partition_values
 from bela.data._table import ArrowTable
 from bela.errors import DataError, ParameterError
 from bela.storage import read_checked, write_checked
 
-_KEPT = "addresses.json"
+_KEPT, _READ_ROWS = "addresses.json", 1 << 16
 
 
 def open_address(address: str, cache: Path | None = None) -> ArrowTable:
@@ -28,7 +30,9 @@ def open_address(address: str, cache: Path | None = None) -> ArrowTable:
     fs, root = _file_system(address)
     try:
         is_folder = fs.isdir(root)
-        found = [file for file in sorted(fs.find(root)) if _is_part(file, root)] if is_folder else [fs.info(root)["name"]]
+        found = (
+            [file for file in sorted(fs.find(root)) if _is_part(file, root)] if is_folder else [fs.info(root)["name"]]
+        )
     except FileNotFoundError:
         raise DataError(f"there is no file or folder {address}") from None
     except Exception as error:  # every file system has errors of its own
@@ -71,16 +75,24 @@ def _groups_of(place: str, stated: dict[str, str | None]) -> list[About]:
     """Return how many rows and bytes each group of rows of a file has, and its schema."""
     with _parquet(place) as file:
         check_names(place, file.schema_arrow.names)
-        empty = _with_stated(plain_batch(_one_batch(file.schema_arrow.empty_table())), stated)
+        nothing = [pa.array([], field.type) for field in file.schema_arrow]
+        empty = _with_stated(plain_batch(pa.RecordBatch.from_arrays(nothing, file.schema_arrow.names)), stated)
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
         return [(group.num_rows, group.total_byte_size, empty.schema) for group in groups]
 
 
 def _read_group(place: str, group: int, stated: dict[str, str | None]) -> pa.RecordBatch:
+    """Return one group of rows of a file, in plain types."""
+    with _open(place) as content:
+        size = content.seek(0, os.SEEK_END)
+    batches, n_bytes = list[pa.RecordBatch](), 0
     with _parquet(place) as file:
-        batch = _one_batch(file.read_row_group(group, use_threads=False))
-        batch.validate(full=True)  # Parquet does not look whether texts are text
-        return _with_stated(plain_batch(batch), stated)
+        for batch in file.iter_batches(batch_size=_READ_ROWS, row_groups=[group], use_threads=False):
+            n_bytes += batch.nbytes
+            check_unpacked(n_bytes, place, size)  # Parquet can say the same a million times in a few bytes
+            batch.validate(full=True)  # and it does not look whether texts are text
+            batches.append(plain_batch(batch))
+    return _with_stated(stack_batches(batches), stated)
 
 
 class _parquet:  # noqa: N801 - used as a function
@@ -103,13 +115,6 @@ class _parquet:  # noqa: N801 - used as a function
         self._file.close()
         if isinstance(error, ARROW_ERRORS) and not isinstance(error, (DataError, MemoryError)):
             raise DataError(f"{self._place} cannot be read as Parquet, it may be cut short: {_said(error)}") from None
-
-
-def _one_batch(table: pa.Table) -> pa.RecordBatch:
-    batches = table.to_batches()
-    if not batches:
-        return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in table.schema], schema=table.schema)
-    return batches[0] if len(batches) == 1 else stack_batches(batches)
 
 
 def _with_stated(batch: pa.RecordBatch, stated: dict[str, str | None]) -> pa.RecordBatch:
@@ -140,7 +145,9 @@ def _file_system(address: str) -> tuple[Any, str]:
     import fsspec
 
     if urlsplit(address).password:
-        raise ParameterError("an address of data must have no password in it: put it where the file system looks for it")
+        raise ParameterError(
+            "an address of data must have no password in it: put it where the file system looks for it"
+        )
     try:
         fs, path = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Where data are besides files and folders of this machine: at an address, or to be read by the workers of a cluster."""
+"""Where data are besides files and folders of this machine: at an address, or read by the workers of a cluster."""
 
 from __future__ import annotations
 

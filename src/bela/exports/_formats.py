@@ -1,5 +1,6 @@
 """What a format of exports is, and what it is written from: the rows of a dataset with their labels, block by block."""
 
+import fnmatch
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -132,10 +133,20 @@ class LabelledRows:
         return dict(zip(self.layout.names.values(), (labels, source, leaf, confidence), strict=True))
 
     def _with_ours(self, batch: pa.RecordBatch, start: int) -> pa.RecordBatch:
-        for name, array in self.ours(start, start + batch.num_rows).items():
-            place = batch.schema.get_field_index(name)
-            batch = batch.append_column(name, array) if place < 0 else batch.set_column(place, name, array)
-        return batch
+        return with_columns(batch, self.ours(start, start + batch.num_rows))
+
+    def done(self, n: int) -> None:
+        """Say how many rows are written, for formats that do not go through the blocks here."""
+        if self._progress is not None:
+            self._progress(n, self.n_rows)
+
+
+def with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """Return a batch with further columns, or others in place of those with the same name."""
+    for name, array in columns.items():
+        place = batch.schema.get_field_index(name)
+        batch = batch.append_column(name, array) if place < 0 else batch.set_column(place, name, array)
+    return batch
 
 
 def label_sources(result: Result, given: BoolArray | None) -> npt.NDArray[np.int8]:
@@ -184,6 +195,8 @@ class ExportFormat:
         Endings of names that ask for the format; the first is that of a file whose name nobody chose.
     files
         Where the format is a folder: the names of what `write` puts into it, that with the rows first.
+    parts
+        Where it has any number of further files in it: a pattern of their names.
     is_table
         Whether it is a table of the data's columns and ours that BELA reads back; `bela verify` compares its labels.
     for_spreadsheets
@@ -197,9 +210,14 @@ class ExportFormat:
     write: Callable[[LabelledRows, Path], Mapping[str, str] | None]
     endings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    parts: str = ""
     is_table: bool = False
     for_spreadsheets: bool = False
     needs: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Whether a file of this name in a folder is one of the format's."""
+        return name in self.files or (bool(self.parts) and fnmatch.fnmatchcase(name, self.parts))
 
 
 EXPORTS: Registry[ExportFormat] = Registry("export format", "bela.exports", package="bela.exports.formats")
