@@ -36,7 +36,7 @@ Rows = npt.NDArray[np.intp]
 PIECE_BYTES = 32 << 20  # that a task works on at once, if there are enough tasks for all workers
 TASKS_A_THREAD = 4
 COMPUTED_AT_ONCE = 16  # tasks, where there is no cluster that keeps what is not asked for yet
-CONNECT_SECONDS = 20
+CONNECT_SECONDS, PATIENCE_SECONDS = 20, 60
 LATER = "all answers are on disk, so go on with the campaign when it is there again"
 
 
@@ -106,8 +106,29 @@ class Cluster:
             if not waiting:
                 return
             with _in_one_sentence():
-                result = waiting.popleft().result()
+                result = self._wait(waiting.popleft())
             yield result
+
+    def _wait(self, future: Any) -> Any:
+        """Return what a task comes to; give up where no worker does anything any more, as that would be for ever."""
+        n_stuck = 0
+        while True:
+            try:
+                return future.result(timeout=PATIENCE_SECONDS)
+            except TimeoutError:
+                if future.status == "error":  # the task's own
+                    raise
+            why = self._stuck()
+            n_stuck = n_stuck + 1 if why else 0
+            if n_stuck > 1:
+                raise ClusterError(f"the Dask cluster is at a standstill, {why}: {LATER}")
+
+    def _stuck(self) -> str:
+        """Say why nothing can go on, if so."""
+        states = {one.get("status") for one in self._client.scheduler_info(n_workers=-1)["workers"].values()}
+        if not states:
+            return "as it has no workers any more"
+        return "as memory and disk of all workers are full" if states == {"paused"} else ""
 
 
 _QUIET = {"distributed.admin.large-graph-warning-threshold": "4GB"}  # a function may bring a sample of the rows
@@ -137,13 +158,13 @@ def connected(address: str) -> Iterator[None]:
 def _check_versions(client: Any) -> tuple[str, ...]:
     """Refuse workers that have another BELA, or none; say where other packages may differ in a last digit."""
     with _in_one_sentence():
-        found = client.run(_versions)
+        found = client.run(_versions, on_error="return")
     if not found:
         raise ClusterError("the Dask cluster has no workers: start some with `dask worker`")
     here = _versions()
     for worker, there in found.items():
-        if there.get("bela") != here["bela"]:
-            has = f"bela {there['bela']}" if there.get("bela") else "no bela"
+        if isinstance(there, Exception) or there["bela"] != here["bela"]:
+            has = f"no bela ({said(there)})" if isinstance(there, Exception) else f"bela {there['bela']}"
             raise ClusterError(
                 f"the Dask worker {worker} has {has}, and here is {here['bela']}: install the same there"
             )
