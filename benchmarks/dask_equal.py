@@ -77,7 +77,7 @@ def main() -> None:
     rows, labels = read(options.data, options.label)
     asked, here, seconds = measure(rows, labels, options.stop_after, options.seed)
     print(json.dumps({"in": "memory", "seconds": round(seconds, 1), "lower": here.certificate.lower}))
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
         collection = as_collection(rows, options.chunks)
         there_asked, there, far_seconds = measure(collection, labels, options.stop_after, options.seed)
         print(json.dumps({"in": "Dask", "seconds": round(far_seconds, 1), "lower": there.certificate.lower}))

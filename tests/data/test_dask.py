@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import bela
 from bela.campaign import create_campaign, open_campaign
-from bela.cli import app
+from bela.cli import app, main
 from bela.data import open_table
 from bela.errors import ClusterError, DataError, ParameterError
 from bela.exports import check_export, export, read_certificate
@@ -34,7 +34,7 @@ N_ROWS = 2 * BLOCK_ROWS + 1_000
 @pytest.fixture(scope="module")
 def cluster():
     """Two workers that are processes of their own."""
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.deploy.lost-worker-timeout": "60s"}),
         distributed.LocalCluster(**options, silence_logs=50) as found,
@@ -247,22 +247,27 @@ def test_a_worker_that_is_killed_in_a_scan_changes_nothing(client, blobs, tmp_pa
 def test_a_lost_cluster_is_said_in_a_sentence(blobs):
     """The scheduler goes: a clear error, and the same rows from elsewhere."""
     X = blobs[0][:1_000]
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**options, silence_logs=50) as lost, distributed.Client(lost, timeout=60):
         source = prepare(da.from_array(X, chunks=(1_000, 24))).source
         before = source.take(np.arange(5))
+        lost.close()
+        with pytest.raises(ClusterError, match="all answers are on disk"):
+            source.take(np.arange(5))
     with pytest.raises(ClusterError, match="all answers are on disk"):
-        source.take(np.arange(5))
+        source.scan(lambda block: block[:, 0])
     assert np.array_equal(before, prepare(X).source.take(np.arange(5)))
 
 
 def test_a_cluster_without_workers_is_not_waited_for(blobs, monkeypatch):
     """All workers go and none comes: an error rather than a wait for ever."""
     monkeypatch.setattr("bela.data._cluster.PATIENCE_SECONDS", 0.2)
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**options, silence_logs=50) as small, distributed.Client(small, timeout=60) as client:
         source = prepare(da.from_array(blobs[0][:100], chunks=(50, 24))).source
-        client.retire_workers()
+        small.scale(0)
+        while client.nthreads():
+            pass
         with pytest.raises(ClusterError, match="no workers any more"):
             source.take(np.arange(5))
 
@@ -326,11 +331,11 @@ def test_the_command_line_takes_a_cluster(cluster, pets, tmp_path):
     assert len(pd.read_parquet(to)) == 1_000
 
 
-def test_bad_clusters_and_data_are_said(cluster, tmp_path):
+def test_bad_clusters_and_data_are_said(cluster, tmp_path, capsys, monkeypatch):
     """Nobody at an address, and rows that workers do not read: a sentence, and exit status 2."""
+    monkeypatch.setattr("bela.data._cluster.CONNECT_SECONDS", 1)
     (tmp_path / "pets.csv").write_text("a,y\n1,x\n2,z\n")
     for address, said in (("tcp://127.0.0.1:9", "no Dask scheduler"), (cluster.scheduler_address, "is not Parquet")):
-        with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
-            done = RUN.invoke(app, ["simulate", str(tmp_path / "pets.csv"), "--truth", "y", "--dask", address])
-        assert done.exit_code == 2
-        assert said in " ".join(done.output.split())
+        assert main(["simulate", str(tmp_path / "pets.csv"), "--truth", "y", "--dask", address]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
+        monkeypatch.undo()

@@ -83,6 +83,7 @@ class Cluster:
         """Have tasks computed once and kept where they are; threads have nowhere to keep them but memory, so do not."""
         if self._client is None or not tasks:
             return list(tasks)
+        self._check_open()
         with _in_one_sentence(), dask.config.set(_QUIET):
             return list(self._client.persist(list(tasks)))
 
@@ -95,6 +96,7 @@ class Cluster:
                     found = dask.compute(*some, scheduler="threads")
                 yield from found
             return
+        self._check_open()
         waiting: deque[Any] = deque()
         with _in_one_sentence():
             n = TASKS_A_THREAD * self.n_threads
@@ -108,6 +110,10 @@ class Cluster:
             with _in_one_sentence():
                 result = self._wait(waiting.popleft())
             yield result
+
+    def _check_open(self) -> None:
+        if self._client.status != "running":
+            raise ClusterError(f"the connection to the Dask cluster is {self._client.status}: {LATER}")
 
     def _wait(self, future: Any) -> Any:
         """Return what a task comes to; give up where no worker does anything any more, as that would be for ever."""
@@ -146,7 +152,7 @@ def connected(address: str) -> Iterator[None]:
             where: object = address
             if address == "local":
                 where = stack.enter_context(
-                    LocalCluster(threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL)
+                    LocalCluster(threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL)
                 )
             stack.enter_context(Client(where, timeout=CONNECT_SECONDS))
         except (OSError, ValueError, TimeoutError) as error:

@@ -228,7 +228,7 @@ def choose_format(to: str | os.PathLike[str], name: str | None) -> tuple[str, Ex
     """Return the format of this name, or that which the ending of a path asks for; without an ending, "hf"."""
     text = os.fspath(to)
     if name is None:
-        name = "hf" if text.endswith(("/", os.sep)) or os.path.isdir(text) else _by_ending(Path(text).name)
+        name = _by_ending(Path(text).name, is_folder=text.endswith(("/", os.sep)) or os.path.isdir(text))
     chosen = EXPORTS[name]
     if missing := [package for package in chosen.needs if find_spec(package) is None]:
         raise ExportError(f"the format {name!r} needs the package {missing[0]!r}, which is not installed: install it")
@@ -244,14 +244,14 @@ def loaded_formats() -> dict[str, ExportFormat]:
     return found
 
 
-def _by_ending(file: str) -> str:
+def _by_ending(file: str, *, is_folder: bool) -> str:
     endings: dict[str, str] = {}
     for name, kind in loaded_formats().items():
-        for ending in kind.endings:
+        for ending in kind.endings if kind.files or not is_folder else ():
             endings.setdefault(ending, name)
     if matching := [ending for ending in endings if file.lower().endswith(ending)]:
         return endings[max(matching, key=len)]  # .label-studio.json rather than .json
-    if not Path(file).suffix:
+    if is_folder or not Path(file).suffix:
         return "hf"
     known = f"use one of {', '.join(endings)}, or say the format ({', '.join(EXPORTS)})"
     raise ParameterError(f"the ending of {file} names no format: {known}")
