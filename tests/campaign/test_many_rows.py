@@ -13,7 +13,7 @@ from bela.campaign import StoredCampaign, create_campaign, open_campaign
 from bela.exports import check_export, export
 from bela.features import FeatureSource, _rows, learner_rows
 from bela.features._rows import KeptRows, ScaledRows
-from bela.learning import SampledLearner, _sampled
+from bela.learning import SampledLearner, _leaning, _sampled
 from bela.methods.bela._revision import SAMPLED_VERSION
 from bela.records import Guarantee, StopReason
 from bela.storage import _mapped
@@ -136,6 +136,18 @@ def test_texts_by_the_thousand(data):
     texts = [" ".join(rng.choice([*words[c] * 3, "the", "a", "and"], 6)) for c in y]
     result = bela.label(texts, y, budget=120, seed=0)
     assert float(np.mean(result.labels == y)) >= max(result.certificate.lower, 0.9)
+
+
+def test_what_rows_lean_on_is_found_once(data, tmp_path, monkeypatch):
+    """Opened again, a campaign scans nothing: not to open, nor to learn on."""
+    path, y = data
+    with create_campaign(path, tmp_path / "rows.bela", budget=100) as stored:
+        answer(stored, y, 60)
+    monkeypatch.setattr(_leaning.Marks, "__call__", None)
+    with open_campaign(tmp_path / "rows.bela") as stored:
+        before = stored.campaign.book.n_revisions
+        answer(stored, y, 100)
+        assert stored.campaign.book.n_revisions > before
 
 
 def test_a_change_of_the_rows_is_noticed(data, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bela.data import ArraySource
+from bela.data import ArraySource, _blocks
 from bela.features import Prepared, learner_features, learner_rows
 from bela.features._rows import KeptRows
 from bela.learning import Answers, SampledLearner, TransductiveLearner, _sampled
@@ -155,8 +155,9 @@ def test_whoever_comes_first_prepares_for_all(few):
         assert len({id(lean) for lean in pool.map(lambda _: learner.lean, range(4))}) == 1
 
 
-def test_it_takes_a_few_bytes_a_row(few, tmp_path):
-    """With twice as many rows, a fit takes no more memory than some bytes for each row that came in addition."""
+def test_it_takes_a_few_bytes_a_row(few, tmp_path, monkeypatch):
+    """With many more rows, a fit takes no more memory than some bytes for each row that came in addition."""
+    monkeypatch.setattr(_blocks, "count_threads", lambda: 1)  # how many blocks are under way at once is luck
     peaks, sizes = [], (40_000, 200_000)
     for n_rows in sizes:
         X = np.lib.format.open_memmap(tmp_path / f"{n_rows}.npy", "w+", np.float32, (n_rows, 40))
@@ -169,7 +170,7 @@ def test_it_takes_a_few_bytes_a_row(few, tmp_path):
         learner.fit(rows, rows % 3).scan(1.0)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] - peaks[0] < 40 * (sizes[1] - sizes[0])  # the features alone would be four times that
+    assert peaks[1] - peaks[0] < 60 * (sizes[1] - sizes[0])  # the features alone would be 160
 
 
 def test_margins_of_answers_are_in_the_same_steps(few):

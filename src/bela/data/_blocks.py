@@ -20,7 +20,7 @@ def scan_blocks(n_rows: int, function: Callable[[slice], AnyArray]) -> AnyArray:
     Few blocks are not worth a thread. Many go to a thread for each processor, each with matrix products of its own.
     """
     blocks = [slice(start, min(start + BLOCK_ROWS, n_rows)) for start in range(0, n_rows, BLOCK_ROWS)]
-    n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n_threads = count_threads()
     if n_threads == 1 or len(blocks) <= AHEAD * n_threads:
         with one_thread_each():
             return np.concatenate([function(block) for block in blocks])
@@ -31,6 +31,11 @@ def scan_blocks(n_rows: int, function: Callable[[slice], AnyArray]) -> AnyArray:
                 joined = empty_array((n_rows, *found.shape[1:]), found.dtype)
             joined[rows] = found
     return np.asarray(joined)
+
+
+def count_threads() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _in_order(

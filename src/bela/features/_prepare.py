@@ -222,7 +222,7 @@ class _Job:
         if found is None:
             with writing(cache, "the features"):
                 found = keep(cache, "features", key, self.build)
-        return self.open(*found)
+        return self.open(*found, kept=(cache, key))
 
     def build(self, folder: Path) -> dict[str, Json]:
         """Compute the features and write them to a folder."""
@@ -247,15 +247,18 @@ class _Job:
         reasons: dict[str, Json] = {str(row): reason for row, reason in sorted(unreadable.items())}
         return {"linear_width": writer.linear_width, "unreadable": reasons}
 
-    def open(self, folder: Path, about: Mapping[str, Json], temporary: Path | None = None) -> Source:
+    def open(
+        self, folder: Path, about: Mapping[str, Json], temporary: Path | None = None,
+        kept: tuple[Path, str] | None = None,
+    ) -> Source:  # fmt: skip
         """Return features that are in a folder, with what was said about them."""
         if about.get("as_it_is"):
-            return FeatureSource(self.array(), flat=self.flat, finite=True)
+            return FeatureSource(self.array(), flat=self.flat, finite=True, kept=kept)
         width, unreadable = about["linear_width"], about["unreadable"]
         prepared, numbers = read_features(folder, width if isinstance(width, int) else 0)
         X = self.array() if numbers is None else numbers
         reasons = {int(row): str(why) for row, why in unreadable.items()} if isinstance(unreadable, dict) else {}
-        return FeatureSource(X, prepared=prepared, flat=self.flat, unreadable=reasons, temporary=temporary)
+        return FeatureSource(X, prepared=prepared, flat=self.flat, unreadable=reasons, temporary=temporary, kept=kept)
 
     def _scaled_later(self, source: FeatureSource) -> bool:
         """Whether the rows are so many plain numbers that nothing is written: they are scaled whenever looked at."""

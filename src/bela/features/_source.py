@@ -30,12 +30,15 @@ class FeatureSource(ArraySource):
 
     `X` are the rows as every method sees them, None where they are `prepared`; `prepared` is what the learner sees,
     None to make it from the rows when it is asked for. Images that are `flat` are nothing but numbers. `unreadable`
-    says of which rows something could not be read, and why. A `temporary` folder goes when this goes.
+    says of which rows something could not be read, and why. A `temporary` folder goes when this goes. Where features
+    are `kept` in a cache, that is the folder, and a digest of all that they depend on: what follows from them may be
+    kept beside them.
     """
 
     def __init__(
         self, X: Matrix | None = None, *, prepared: Prepared | None = None, flat: bool = False,
         unreadable: Mapping[int, str] | None = None, temporary: Path | None = None, finite: bool = False,
+        kept: tuple[Path, str] | None = None,
     ) -> None:  # fmt: skip
         if X is not None:
             super().__init__(X, finite=finite or prepared is not None)
@@ -43,7 +46,7 @@ class FeatureSource(ArraySource):
             self.X, self.image_shape = prepared.dense, None
         if flat:
             self.image_shape = None
-        self.prepared = prepared
+        self.prepared, self.kept = prepared, kept
         self.unreadable: Mapping[int, str] = unreadable or {}
         if temporary is not None:
             weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
@@ -81,6 +84,11 @@ def learner_rows(source: Source, seed: int = 0) -> LearnerRows:
     if image_shape(source) is None and not (isinstance(source, ArraySource) and sparse.issparse(source.X)):
         return scaled_rows(source, seed)
     return KeptRows(Prepared.join(learner_blocks(source, seed), source.n_rows))
+
+
+def kept_in(source: Source) -> tuple[Path, str] | None:
+    """Return the folder that the features of a source are kept in, if they are, with a digest of what made them."""
+    return source.kept if isinstance(source, FeatureSource) else None
 
 
 def image_shape(source: Source) -> tuple[int, ...] | None:

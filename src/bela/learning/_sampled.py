@@ -7,13 +7,15 @@ long as one of the sample, and a few operations a row.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from bela.data import scan_blocks
+from bela.data import scan_blocks, writing
 from bela.features import LearnerRows
 from bela.learning._fit import Fit
 from bela.learning._graph import Floats, Rows
@@ -21,9 +23,11 @@ from bela.learning._helped import Answers
 from bela.learning._leaning import FULL, Marks
 from bela.learning._questions import Picks, margins
 from bela.learning._transductive import TransductiveLearner
-from bela.records import AnyArray, BoolArray, FloatArray, IntArray
+from bela.records import AnyArray, BoolArray, FloatArray, IntArray, Json
+from bela.storage import find_kept, keep
 
 SAMPLE_ROWS = 60_000  # no more than `MOST_MARKS`
+LEAN_VERSION = 1  # to be raised with every change of what rows lean on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +96,13 @@ def in_steps(sure: Floats) -> AnyArray:
 
 
 class SampledLearner:
-    """Labels all rows from a few answers, as `TransductiveLearner` does, by way of a sample of them."""
+    """Labels all rows from a few answers, as `TransductiveLearner` does, by way of a sample of them.
 
-    def __init__(self, rows: LearnerRows, *, seed: int = 0) -> None:
-        self._rows, self._seed = rows, seed
+    What the rows lean on may be `kept` in a folder, under a digest of what their features depend on.
+    """
+
+    def __init__(self, rows: LearnerRows, *, seed: int = 0, kept: tuple[Path, str] | None = None) -> None:
+        self._rows, self._seed, self._kept = rows, seed, kept
         rng = np.random.default_rng([seed, rows.n_rows, 8])
         self.sample: Rows = np.sort(rng.choice(rows.n_rows, min(SAMPLE_ROWS, rows.n_rows), replace=False))
         self._preparing, self._leaning = threading.Lock(), threading.Lock()  # nobody waits for a scan who needs none
@@ -131,8 +138,22 @@ class SampledLearner:
         marks = self.marks
         with self._leaning:
             if self._lean is None:
-                self._lean = self._rows.scan(marks)
+                self._lean = self._rows.scan(marks) if self._kept is None else self._found(*self._kept, marks)
             return self._lean
+
+    def _found(self, cache: Path, key: str, marks: Marks) -> AnyArray:
+        """Return what is kept of an earlier scan of the same rows, or scan them and keep it."""
+
+        def build(folder: Path) -> dict[str, Json]:
+            np.save(folder / "lean.npy", self._rows.scan(marks))
+            return {}
+
+        name = hashlib.sha256(f"{LEAN_VERSION} {key} {self._seed} {len(self.sample)}".encode()).hexdigest()
+        found = find_kept(cache, "lean", name)
+        if found is None:
+            with writing(cache, "what the rows lean on"):
+                found = keep(cache, "lean", name, build)
+        return np.asarray(np.load(found[0] / "lean.npy", mmap_mode="r"))
 
     def prepare(self) -> None:
         """Make what every fit needs, if it is not there."""

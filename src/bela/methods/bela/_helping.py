@@ -6,12 +6,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from bela.book import Book
+from bela.features import is_many
 from bela.learning import Answers
 from bela.methods.bela._looks import Epoch
 from bela.protocols import Setup
 
 _STREAM = 13  # of its own: which rows are put to the helper may predict no draw
 _EACH = 10  # rows for the helper for each that training picks
+_MOST = 30_000  # rows for the helper, of very many
 _JUDGED = 20  # rows that both have answered, before the helper is judged
 
 
@@ -27,7 +29,9 @@ def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int
     learnt = epoch.training({row: code for row, code in teaches.items() if epoch.batch_of.get(row, 0) <= n_learnt})
     if is_worthless(book, learnt):
         return []
-    order = setup.rng(_STREAM, 0).permutation(book.n_rows)
+    rng = setup.rng(_STREAM, 0)
+    many = is_many(book.n_rows)
+    order = rng.choice(book.n_rows, min(_MOST, book.n_rows), replace=False) if many else rng.permutation(book.n_rows)
     chosen = order[epoch.drawable.inside(order)][: _EACH * (n_base + len(epoch.picks))]
     return [row for row in dict.fromkeys([*epoch.picks, *chosen.tolist()]) if row not in book.help.said]
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bela.book import Book
-from bela.features import NoFeatures, is_many, learner_features, learner_rows
+from bela.features import NoFeatures, is_many, kept_in, learner_features, learner_rows
 from bela.learning import PredictionLearner, SampledLearner, TransductiveLearner
 from bela.methods._deciding import N_BINS, label_by_class, majority, merge_codes
 from bela.methods.bela._revision import Learner, Revision
@@ -21,7 +21,7 @@ def make_learner(setup: Setup) -> Learner:
     if setup.predictions and isinstance(setup.source, NoFeatures):
         return learner_of_predictions(setup)
     if is_many(setup.source.n_rows) and not setup.predictions:
-        return SampledLearner(learner_rows(setup.source, setup.seed), seed=setup.seed)
+        return SampledLearner(learner_rows(setup.source, setup.seed), seed=setup.seed, kept=kept_in(setup.source))
     scores = [prediction.scores for prediction in setup.predictions.values()]
     return TransductiveLearner(learner_features(setup.source, setup.seed), seed=setup.seed, scores=scores)
 

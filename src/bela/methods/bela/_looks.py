@@ -203,7 +203,8 @@ class Look:
 
     def errors_upper(self, revision: Revision, said: Mapping[int, Sequence[int]]) -> int:
         """Bound the errors of the population; what nobody has answered, or ever answered otherwise, counts as wrong."""
-        rows = [row for row in self.epoch.drawn[: self.n_draws] if row in self.population]
+        drawn = np.array(self.epoch.drawn[: self.n_draws], dtype=np.intp)
+        rows = drawn[self.population.inside(drawn)].tolist()
         wrong = sum(is_wrong(said.get(row, ()), int(revision.codes[row])) for row in rows)
         n = len(self.population)
         return int(errors_upper_one_look(len(rows), wrong, population=n, alpha=self.alpha)) if rows else n
@@ -216,6 +217,7 @@ def is_wrong(said: Sequence[int], code: int) -> bool:
 
 def likely_error(revision: Revision, epoch: Epoch, said: Mapping[int, Sequence[int]]) -> float:
     """Estimate the share of rows that a revision has wrong, for planning only."""
-    rows = [row for row in epoch.drawn if row in said and row in revision.outside]
+    drawn = np.array([row for row in epoch.drawn if row in said], dtype=np.intp)
+    rows = drawn[revision.outside.inside(drawn)].tolist()
     wrong = sum(is_wrong(said[row], int(revision.codes[row])) for row in rows)
     return (wrong + _PRIOR * revision.error_rate) / (len(rows) + _PRIOR)

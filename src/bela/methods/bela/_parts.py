@@ -19,6 +19,7 @@ from bela.methods.bela._looks import is_wrong
 from bela.methods.bela._revision import Revision
 from bela.records import SURE_SHARES, UNKNOWN, BoolArray, ClassBound, FloatArray, IntArray, Label, Parts, SurePart
 from bela.shares import allowed_errors
+from bela.storage import empty_array
 
 _BLOCK = 1 << 20  # rows that are counted at once
 _N_PARTS = 50  # of a population by how sure its labels are, each with all that are surer
@@ -102,7 +103,8 @@ class Snapshot:
 
 def take_parts(book: Book, certificates: Certificates, best: Revision | None, confidence: float) -> Parts:
     """Keep what parts are bounded by as things stand, for the revision whose labels are put out."""
-    known = book.known.copy()
+    known = empty_array(book.known.shape, book.known.dtype)
+    known[:] = book.known
     known[list(book.corrections)] = list(book.corrections.values())
     codes = np.full(book.n_rows, majority(book.known), dtype=np.int32) if best is None else best.codes
     bounds = [bound for bound in certificates.bounds if certificates.revisions[bound.revision] is best]
@@ -139,7 +141,11 @@ def _evidence(bound: Bound, certificates: Certificates, book: Book) -> Evidence:
 
 def bound_classes(snapshot: Snapshot) -> tuple[ClassBound, ...]:
     """Bound the share of right labels among the rows that carry each label, all at once."""
-    carried = np.where(snapshot.unknown, snapshot.codes, snapshot.known)
+    carried = empty_array(snapshot.known.shape, np.int32)
+    for start in range(0, len(carried), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        known = snapshot.known[rows]
+        carried[rows] = np.where(known == UNKNOWN, snapshot.codes[rows], known)
     if (carried == UNKNOWN).any():
         return ()  # there are no labels yet
     n_codes = len(snapshot.names)
