@@ -75,8 +75,9 @@ def pets():
 
 @pytest.fixture
 def few_are_many(monkeypatch):
-    """Take the path of very many rows."""
+    """Take the path of very many rows: learn on a sample, and let all others lean on it."""
     monkeypatch.setattr("bela.features._rows.MANY_ROWS", 5_000)
+    monkeypatch.setattr("bela.learning._sampled.SAMPLE_ROWS", 2_000)
 
 
 def campaign_of(data, labels, n_answers):
