@@ -1,5 +1,6 @@
 """Rows on a Dask cluster: the same questions, labels and certificate as in memory, to the last bit."""
 
+import gc
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 import bela
 from bela.campaign import create_campaign, open_campaign
 from bela.cli import app, main
-from bela.data import open_table
+from bela.data import on_cluster, open_table
 from bela.errors import ClusterError, DataError, ParameterError
 from bela.exports import check_export, export, read_certificate
 from bela.features import learner_rows, prepare
@@ -25,7 +26,7 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 # the packages of others warn as they like, in this process and at its end
-pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.xdist_group("dask"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.timeout(600)]
 
 RUN = CliRunner()
 N_ROWS = 2 * BLOCK_ROWS + 1_000
@@ -40,6 +41,13 @@ def cluster():
         distributed.LocalCluster(**options, silence_logs=50) as found,
     ):
         yield found
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    """Sockets that Dask leaves open are found here, and not in the midst of some other test."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture
@@ -258,6 +266,39 @@ def test_a_lost_cluster_is_said_in_a_sentence(blobs):
     with pytest.raises(ClusterError, match="all answers are on disk"):
         source.scan(lambda block: block[:, 0])
     assert np.array_equal(before, prepare(X).source.take(np.arange(5)))
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_a_campaign_goes_on_without_the_cluster_that_it_lost(pets, tmp_path):
+    """What was answered before the scheduler went is on disk, and the next questions are those that memory asks."""
+    write_parts(pets[0].assign(y=pets[1]), tmp_path / "pets")
+    path, rows = tmp_path / "pets.bela", list[int]()
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+
+    def answer(campaign, n):
+        while len(rows) < n:
+            [question] = campaign.ask()
+            rows.append(question.row)
+            campaign.tell(question.id, pets[1][question.row])
+
+    with (
+        distributed.LocalCluster(**options, silence_logs=50) as lost,
+        on_cluster(lost.scheduler_address),
+        create_campaign(tmp_path / "pets", path, hidden=("y",), seed=3) as stored,
+    ):
+        answer(stored.campaign, 5)
+        lost.close()
+        with pytest.raises(ClusterError, match="go on with the campaign"):
+            answer(stored.campaign, 60)
+    n_before = len(rows)
+    with open_campaign(path) as stored:
+        assert stored.campaign.book.n_known == n_before
+        answer(stored.campaign, 40)
+    with create_campaign(tmp_path / "pets", tmp_path / "here.bela", hidden=("y",), seed=3) as stored:
+        expected = list(rows)
+        rows.clear()
+        answer(stored.campaign, 40)
+    assert rows == expected
 
 
 def test_a_cluster_without_workers_is_not_waited_for(blobs, monkeypatch):

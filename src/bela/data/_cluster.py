@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any, Generic, TypeVar
 
-import dask
 import numpy as np
 import numpy.typing as npt
 
@@ -37,6 +36,7 @@ PIECE_BYTES = 32 << 20  # that a task works on at once, if there are enough task
 TASKS_A_THREAD = 4
 COMPUTED_AT_ONCE = 16  # tasks, where there is no cluster that keeps what is not asked for yet
 CONNECT_SECONDS, PATIENCE_SECONDS = 20, 60
+INSTALL = "pip install 'bela[dask]'"
 LATER = "all answers are on disk, so go on with the campaign when it is there again"
 
 
@@ -51,9 +51,10 @@ class Cluster:
     def current(cls) -> Cluster:
         """Return the cluster that the client of this process is connected to; its own threads if there is no client."""
         try:
+            import dask.delayed  # noqa: F401 - imported where it is used, as are all packages that need not be there
             from distributed import default_client
         except ImportError:
-            return cls()
+            raise ClusterError(f"rows at an address or on a cluster take the package dask: {INSTALL}") from None
         try:
             return cls(default_client())
         except ValueError:  # as there is none
@@ -73,14 +74,20 @@ class Cluster:
 
     def task(self, function: Callable[..., object], *arguments: object) -> Any:
         """Return what will be a function of arguments, some of which may be tasks."""
+        import dask
+
         return dask.delayed(function, pure=False)(*arguments)
 
     def value(self, value: object) -> Any:
         """Return a task that is a value, which is sent once, however many tasks it is an argument of."""
+        import dask
+
         return self.keep([dask.delayed(value, pure=False, traverse=False)])[0]
 
     def keep(self, tasks: Sequence[Any]) -> list[Any]:
         """Have tasks computed once and kept where they are; threads have nowhere to keep them but memory, so do not."""
+        import dask
+
         if self._client is None or not tasks:
             return list(tasks)
         self._check_open()
@@ -89,6 +96,8 @@ class Cluster:
 
     def results(self, tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield what tasks come to, in their order."""
+        import dask
+
         left = iter(tasks)
         if self._client is None:
             while some := list(islice(left, COMPUTED_AT_ONCE)):
@@ -146,7 +155,7 @@ def connected(address: str) -> Iterator[None]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise ClusterError("a Dask cluster takes the package distributed: pip install 'bela[dask]'") from None
+        raise ClusterError(f"--dask takes the packages dask and distributed: {INSTALL}") from None
     with ExitStack() as stack:
         try:
             where: object = address

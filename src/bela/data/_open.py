@@ -20,7 +20,7 @@ from bela.data._arrow import ARROW_ERRORS, check_names, is_encodable, to_batch
 from bela.data._datasets import load_dataset
 from bela.data._digests import U64, combine, digest_array
 from bela.data._files import DigestBook, Progress, check_encoding, writing
-from bela.data._places import is_address, is_dataset, missing_dask, read_by_workers
+from bela.data._places import is_address, is_dataset, read_by_workers
 from bela.data._readers import READERS, look_into, partition_values
 from bela.data._store import TABLE, MappedFile, table_blocks, write_table
 from bela.data._table import ArrowTable, digests_of
@@ -68,7 +68,9 @@ def open_table(
     if is_address(data):
         if encoding is not None:
             raise ParameterError(f"an encoding ({encoding}) is for files of text, not for Parquet at an address")
-        return _open_address(str(data), cache)
+        from bela.data._parts import open_address
+
+        return open_address(str(data), cache)
     if isinstance(data, (str, os.PathLike)):
         return _Opening(str(data), cache, encoding, progress or (lambda *_: None)).table()
     if encoding is not None:
@@ -193,14 +195,6 @@ class _Opening:
             return keep(cache, name, key, build)
 
 
-def _open_address(address: str, cache: Path | None) -> ArrowTable:
-    try:
-        from bela.data._parts import open_address  # imports dask
-    except ImportError as error:
-        raise missing_dask("data at an address") from error
-    return open_address(address, cache)
-
-
 def _in_place(mapped: list[MappedFile]) -> list[pa.RecordBatch] | None:
     """Return the batches of Arrow files that can be used where they lie, None if they are packed or differ."""
     if any(not file.schema.equals(mapped[0].schema) for file in mapped):
@@ -230,7 +224,7 @@ def _open_memory(data: object) -> ArrowTable | ArrayTable:
     if isinstance(data, np.ndarray):
         return _open_array(data, "the array")
     if package in ("dask", "dask_expr"):
-        from bela.data._dask import open_collection  # imports dask
+        from bela.data._dask import open_collection
 
         return open_collection(data)
     if package in _PACKAGES:

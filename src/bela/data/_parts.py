@@ -27,6 +27,7 @@ _KEPT, _READ_ROWS = "addresses.json", 1 << 16
 
 def open_address(address: str, cache: Path | None = None) -> ArrowTable:
     """Open a Parquet file, or a folder of them, at an address; the digests of the files are kept in the cache."""
+    cluster = Cluster.current()
     fs, root = _file_system(address)
     try:
         is_folder = fs.isdir(root)
@@ -41,7 +42,6 @@ def open_address(address: str, cache: Path | None = None) -> ArrowTable:
         raise DataError(f"{address} has no Parquet files in it, which is what is read from an address")
     names = [_inside(file, root) for file in found] if is_folder else [found[0].rpartition("/")[2]]
     places = [fs.unstrip_protocol(file) for file in found]
-    cluster = Cluster.current()
 
     def fingerprint() -> str:
         marks = [str(fs.ukey(file)) for file in found]

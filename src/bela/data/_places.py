@@ -48,10 +48,8 @@ def on_cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    try:
-        from bela.data._cluster import connected  # imports dask
-    except ImportError as error:
-        raise missing_dask("--dask") from error
+    from bela.data._cluster import connected
+
     with connected(address):
         token = _by_workers.set(True)
         try:
@@ -63,10 +61,3 @@ def on_cluster(address: str | None) -> Iterator[None]:
 def read_by_workers() -> bool:
     """Whether a cluster was chosen to read files."""
     return _by_workers.get()
-
-
-def missing_dask(what: str) -> Exception:
-    """Return the error that says what to install."""
-    from bela.errors import ClusterError
-
-    return ClusterError(f"{what} takes the package dask: pip install 'bela[dask]'")
