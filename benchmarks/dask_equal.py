@@ -28,7 +28,7 @@ def read(name: str, label: str | None) -> tuple[object, AnyArray]:
     """Return the rows of a dataset, or of a file, and their labels."""
     if name in DATASETS:
         found = load_dataset(name)
-        return found.images.reshape(len(found.images), -1), np.asarray(found.labels)
+        return found.X, found.y
     import pandas as pd
 
     path = Path(name) if Path(name).exists() else Path(os.environ.get("BELA_DATA", ".")) / name

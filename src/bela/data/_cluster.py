@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice, pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bela import __version__
 from bela._functions import said
 from bela.data._blocks import one_thread_each
 from bela.errors import BelaError, ClusterError, DataError
@@ -34,7 +34,8 @@ Rows = npt.NDArray[np.intp]
 
 PIECE_BYTES = 32 << 20  # that a task works on at once, if there are enough tasks for all workers
 TASKS_A_THREAD = 4
-COMPUTED_AT_ONCE = 16  # tasks, where there is no cluster that keeps what is not asked for yet
+COMPUTED_AT_ONCE = 8  # tasks, where there is no cluster that keeps what is not asked for yet
+RETRIES = 2  # of a task that fails, as file systems far away do now and then
 CONNECT_SECONDS, PATIENCE_SECONDS = 20, 60
 INSTALL = "pip install 'bela[dask]'"
 LATER = "all answers are on disk, so go on with the campaign when it is there again"
@@ -92,7 +93,7 @@ class Cluster:
             return list(tasks)
         self._check_open()
         with _in_one_sentence(), dask.config.set(_QUIET):
-            return list(self._client.persist(list(tasks)))
+            return list(self._client.persist(list(tasks), retries=RETRIES))
 
     def results(self, tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield what tasks come to, in their order."""
@@ -113,7 +114,7 @@ class Cluster:
             if len(waiting) <= n:  # no more than twice as many lie there waiting to be fetched
                 some = list(islice(left, n))
                 with _in_one_sentence():
-                    waiting += self._client.compute(some) if some else ()
+                    waiting += self._client.compute(some, retries=RETRIES) if some else ()
             if not waiting:
                 return
             with _in_one_sentence():
@@ -189,10 +190,9 @@ def _check_versions(client: Any) -> tuple[str, ...]:
 
 
 def _versions() -> dict[str, str]:
-    import pyarrow as pa
-    import scipy
-
-    return {"bela": __version__, "numpy": np.__version__, "scipy": scipy.__version__, "pyarrow": pa.__version__}
+    """Return the versions of what the rows are computed with."""
+    names = ("bela", "numpy", "scipy", "pyarrow")
+    return {name: str(import_module(name).__version__) for name in names}
 
 
 @contextmanager
