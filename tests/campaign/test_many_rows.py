@@ -141,12 +141,12 @@ def test_texts_by_the_thousand(data):
 def test_what_rows_lean_on_is_found_once(data, tmp_path, monkeypatch):
     """Opened again, a campaign scans nothing: not to open, nor to learn on."""
     path, y = data
-    with create_campaign(path, tmp_path / "rows.bela", budget=100) as stored:
+    with create_campaign(path, tmp_path / "rows.bela", target=0.999) as stored:
         answer(stored, y, 60)
     monkeypatch.setattr(_leaning.Marks, "__call__", None)
     with open_campaign(tmp_path / "rows.bela") as stored:
         before = stored.campaign.book.n_revisions
-        answer(stored, y, 100)
+        answer(stored, y, 140)
         assert stored.campaign.book.n_revisions > before
 
 
