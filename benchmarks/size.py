@@ -145,10 +145,10 @@ def one(
             reached = campaign.stop_reason is StopReason.TARGET
         seconds, cpu = time.perf_counter() - began, time.process_time() - began_cpu
         clock, processors = np.mean([before, one_pass(path)], axis=0)
-        began = time.perf_counter()
+        began, began_cpu = time.perf_counter(), time.process_time()
         with open_campaign(folder / "rows.bela") as stored:
             first_row = stored.campaign.ask(1, wait=False)
-            again = time.perf_counter() - began
+            again, again_cpu = time.perf_counter() - began, time.process_time() - began_cpu
             result = stored.campaign.result()
             right = float(np.mean(result.labels == y))
             found = {
@@ -156,6 +156,7 @@ def one(
                 "reached": reached, "passes": seconds / clock, "passes of processors": cpu / processors,
                 "seconds": seconds, "seconds a pass": clock, "processors": cpu, "processors a pass": processors,
                 "opened": opened, "opened again": again,
+                "of processors": again_cpu,
                 "asks": len(asks), "next": len(first_row),
                 "ask p50 and p99 ms": (1e3 * np.quantile(asks, [0.5, 0.99], axis=0)).round(1).tolist(),
             }  # fmt: skip

@@ -41,6 +41,18 @@ def test_heavy_packages_are_imported_where_they_are_used():
     assert not {"sklearn", "matplotlib", "typer", "rich", "pandas", "scipy.stats"} & set(loaded)
 
 
+def test_one_module_imports_dask():
+    """Where the rows lie is the business of one file; it is loaded when somebody brings such rows."""
+    found = {
+        file.relative_to(SOURCES).as_posix()
+        for file in SOURCES.rglob("*.py")
+        if re.search(r"^\s*(import|from) (dask|distributed)\b", file.read_text(), re.M)
+    }
+    assert found == {"data/_cluster.py"}
+    loaded = run(sys.executable, "-c", "import bela, bela.cli, sys; print(*sys.modules)").split()
+    assert not {"dask", "distributed", "fsspec"} & set(loaded)
+
+
 def test_the_public_names():
     """What is exported is pinned, sorted and there."""
     assert bela.__all__ == sorted(bela.__all__)

@@ -37,6 +37,10 @@ class EmbeddingError(BelaError, RuntimeError):
     """A model that was to turn rows into vectors did not: it is not here, cannot be fetched, or failed half-way."""
 
 
+class ClusterError(BelaError, RuntimeError):
+    """The cluster that the rows lie on is not there, full, or gone half-way."""
+
+
 class ExportError(BelaError):
     """Labelled data cannot be written where they are wanted: no room, no folder, something else in the way."""
 

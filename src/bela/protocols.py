@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 8_192  # rows that a function of `scan` gets at once, all blocks but the last
 Block_co = TypeVar("Block_co", covariant=True)
+Other = TypeVar("Other")
+Found = TypeVar("Found")
 
 
 @runtime_checkable
@@ -93,6 +95,32 @@ class Blocks(Protocol[Block_co]):
 
     def scan(self, function: Callable[[Block_co], AnyArray]) -> AnyArray:
         """Apply a function to every block of rows, and join what it returns."""
+
+
+class FarBlocks(Blocks[Block_co], Protocol[Block_co]):
+    """Blocks on other machines: functions go to the rows, and what is large stays there."""
+
+    def each(self, function: Callable[[int, Block_co], Found]) -> Iterator[Found]:
+        """Yield what a function of the number of a block's first row, and the block, returns, block by block."""
+
+    def each_piece(
+        self, function: Callable[[int, Block_co, Other], Found], beside: Callable[[int, int], Other]
+    ) -> Iterator[Found]:
+        """Do so for pieces of many blocks, each sent something beside it that is made of its first and last row."""
+
+    def mapped(
+        self, function: Callable[[int, Block_co], Other], cut: Callable[[Other, IntArray | slice], Other],
+        stack: Callable[[Sequence[Other]], Other],
+    ) -> "FarBlocks[Other]":  # fmt: skip
+        """Return what a function makes of each block, kept where the rows are; `cut` returns some rows of it."""
+
+
+@runtime_checkable
+class FarTable(Protocol):
+    """A table whose rows lie on other machines, or are best looked at block by block where they lie."""
+
+    def far(self) -> FarBlocks[pa.RecordBatch]:
+        """Return all rows there, in the columns and types that `Table.batches` has."""
 
 
 @runtime_checkable

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bela.book import Revised, read_event
 from bela.campaign._folder import place_of
 from bela.campaign._settings import SETTINGS, Settings, read_settings, write_settings
-from bela.data import DATASETS
+from bela.data import is_address, is_dataset, is_elsewhere
 from bela.errors import JournalError, ParameterError
 from bela.storage import FolderStore, SQLiteJournal, check_no_links, most_unpacked, sync_file, sync_folder
 
@@ -104,7 +104,7 @@ def restore(file: Path, path: Path, *, data: str | Path | None = None) -> Backup
         if _check(new, settings) != (manifest.n_events, manifest.digest):
             raise JournalError(f"{file} is damaged: its journal is not the one that was backed up")
         if data is not None:
-            named = str(data) in DATASETS and not Path(data).exists()
+            named = is_dataset(data) or is_address(data)
             settings = settings.model_copy(update={"data": place_of(str(data) if named else Path(data), path)})
             write_settings(new / SETTINGS, settings)
         sync_folder(new)
@@ -116,7 +116,7 @@ def restore(file: Path, path: Path, *, data: str | Path | None = None) -> Backup
         if new is not None:
             shutil.rmtree(new, ignore_errors=True)
     place = os.path.normpath(path / settings.data)
-    there = settings.data in DATASETS or os.path.exists(place)
+    there = is_elsewhere(settings.data) or os.path.exists(place)
     n_bytes = sum(one.size for one in manifest.files.values())
     return Backup(
         path=path, n_events=manifest.n_events, n_files=len(manifest.files), n_bytes=n_bytes,

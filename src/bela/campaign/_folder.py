@@ -23,7 +23,7 @@ from bela.campaign._predicted import find_predictions, read_brought, read_predic
 from bela.campaign._settings import SETTINGS, Settings, columns_apart, make_settings, read_settings, write_settings
 from bela.campaign._trust import check_allowed
 from bela.campaign._verify import Verification, Verifier
-from bela.data import DATASETS, load_dataset, open_table, row_ids
+from bela.data import is_address, is_dataset, is_elsewhere, load_dataset, open_table, row_ids
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
 from bela.features import Embed, FeaturePlan, PreparedData, plan_features, prepare, without_features
 from bela.labels import label_like
@@ -118,7 +118,7 @@ def create_campaign(
     """
     if path.exists():
         raise ParameterError(f"there is already something at {path}: open it, or choose another folder")
-    data = str(data) if str(data) in DATASETS and not Path(data).exists() else Path(data)
+    data = str(data) if is_dataset(data) or is_address(data) else Path(data)
     chosen = make_settings(**settings, data=place_of(data, path), fingerprint="", n_rows=1)
     _sweep(path)
     new = None
@@ -186,9 +186,9 @@ def open_campaign(
         if not read_only:
             held.enter_context(_lock(path))
         settings = read_settings(path / SETTINGS)
-        allowed = check_allowed(path, FeaturePlan.from_dict(settings.features), allow_code=allow_code)
+        allowed = check_allowed(path, settings.data, FeaturePlan.from_dict(settings.features), allow_code=allow_code)
         cache = None if recompute else path / "cache"
-        data = settings.data if settings.data in DATASETS else path / settings.data
+        data = settings.data if is_elsewhere(settings.data) else path / settings.data
         records = _open_data(data, cache, settings.encoding, progress)
 
         def fold() -> StoredCampaign:
@@ -285,8 +285,8 @@ def is_open(path: Path) -> bool | None:
 
 
 def _open_data(data: str | Path, cache: Path | None, encoding: str | None, progress: Progress | None) -> Table:
-    """Open a file or a folder, or a dataset whose name is a plain string."""
-    if isinstance(data, str):
+    """Open a file or a folder; or a dataset, or what is at an address, whose name is a plain string."""
+    if isinstance(data, str) and not is_address(data):
         return open_table(load_dataset(data).images)
     return open_table(data, cache=cache, encoding=encoding, progress=progress)
 

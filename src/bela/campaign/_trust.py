@@ -5,17 +5,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bela._functions import code_files
+from bela.data import is_address
 from bela.errors import ParameterError
 from bela.features import FeaturePlan
 from bela.features.embedding import door_of
 from bela.storage import allow, digest_of, is_allowed
 
 
-def check_allowed(path: Path, plan: FeaturePlan, *, allow_code: bool) -> bool:
+def check_allowed(path: Path, data: str, plan: FeaturePlan, *, allow_code: bool) -> bool:
     """Refuse to open the campaign at a path if it wants to run what nobody has allowed; or take that as allowed.
 
     Say whether functions and addresses may read texts and images too: they are needed where rows are new only.
     """
+    if is_address(data):
+        digest = digest_of("address", data)
+        if allow_code:
+            allow(digest, f"the data at {data}")
+        elif not is_allowed(digest):
+            raise ParameterError(
+                f"opening {path} would read from {data}, which was not allowed: allow it with --allow-code "
+                "(allow_code=True in Python) if you know that place"
+            )
     for digest, what in _features(plan):
         if allow_code:
             allow(digest, what)

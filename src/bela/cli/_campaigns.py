@@ -28,7 +28,15 @@ from bela.campaign import (
 from bela.cli._options import AuditOptions, CampaignOptions, FolderOptions, LabelOptions
 from bela.cli._output import Bars, Output
 from bela.cli._showing import first
-from bela.data import DATASETS, label_notices
+from bela.data import (
+    DATASETS,
+    is_address,
+    is_dataset,
+    is_elsewhere,
+    label_notices,
+    name_in_address,
+    on_cluster,
+)
 from bela.errors import JournalError, ParameterError
 from bela.features import FeaturePlan, PreparedData, agrees, named_features
 from bela.labels import label_from_text
@@ -63,6 +71,8 @@ def default_folder(data: str, mark: str = "") -> Path:
 
 
 def _beside(data: str, mark: str) -> Path:
+    if is_address(data):
+        return Path(f"{Path(name_in_address(data)).stem}{mark}.bela")
     path = Path(data)
     if not path.name or path.name == "..":
         path = path.absolute().resolve()
@@ -89,11 +99,7 @@ def folder_of(data: str, folder: FolderOptions, mark: str = "") -> Path:
 
 def is_about_dataset(data: str, path: Path) -> bool:
     """Whether a campaign is, or will be, about a dataset that has a name and brings its own truth."""
-    return read_settings(path / SETTINGS).data in DATASETS if is_campaign(path) else _is_named(data)
-
-
-def _is_named(data: str) -> bool:
-    return data in DATASETS and not Path(data).exists()
+    return read_settings(path / SETTINGS).data in DATASETS if is_campaign(path) else is_dataset(data)
 
 
 @contextmanager
@@ -106,7 +112,7 @@ def open_or_create(
     Nothing may be learned from the column `truth`; in the `background`, revisions are made in a thread of their own.
     When somebody stops the program, it is said how to go on.
     """
-    with output.apart(), _resumable(path):
+    with output.apart(), _resumable(path), on_cluster(folder.dask):
         if truth is not None and truth == options.label_column:
             raise ParameterError("--label and --truth name different columns: one has some labels, the other has all")
         if is_campaign(data) and folder.campaign is not None and folder.campaign.resolve() != path.resolve():
@@ -184,7 +190,7 @@ def _resumable(path: Path) -> Iterator[None]:
 
 def place_of_data(path: Path, settings: Settings) -> str:
     """Return where the data of a campaign are, or their name."""
-    return settings.data if settings.data in DATASETS else os.path.normpath(path / settings.data)
+    return settings.data if is_elsewhere(settings.data) else os.path.normpath(path / settings.data)
 
 
 def _create(
@@ -245,7 +251,9 @@ def _check_outside(data: str, path: Path) -> None:
 
 def _check_place(path: Path, settings: Settings, data: str) -> None:
     place = place_of_data(path, settings)
-    same = place == data if _is_named(data) or place in DATASETS else os.path.realpath(place) == os.path.realpath(data)
+    same = (
+        place == data if is_dataset(data) or is_elsewhere(place) else os.path.realpath(place) == os.path.realpath(data)
+    )
     if not same:
         raise ParameterError(
             f"{path} is about {place}, not {data}: name another folder with --campaign, or, if the data were moved, "

@@ -22,8 +22,8 @@ from bela.records import DEFAULT_TARGET
 CANNOT_TELL = "cannot tell"
 
 _DATA = (
-    f"A file ({', '.join(readers_by_ending())}), a folder of images or of parts of a table, or a dataset by name "
-    f"({', '.join(DATASETS)})"
+    f"A file ({', '.join(readers_by_ending())}), a folder of images or of parts of a table, an address "
+    f"of Parquet files (s3://...), or a dataset by name ({', '.join(DATASETS)})"
 )
 DataArgument = Annotated[str, typer.Argument(metavar="DATA", help=f"{_DATA}.")]
 Place = Annotated[str, typer.Argument(metavar="DATA", help=f"{_DATA}; or the folder of a campaign.")]
@@ -34,6 +34,11 @@ _ALLOW_CODE = (
     "Let the campaign run the function or the model that it names for its features, now and as long as they stay as "
     "they are. Needed for campaigns of somebody else; look at their code first."
 )
+_DASK = (
+    "Have the workers of a Dask cluster read the rows, which must be Parquet that they can reach, and compute: the "
+    "address of its scheduler, or local for one on this machine. What comes out is the same."
+)
+DaskAddress = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help=_DASK)]
 AllowCode = Annotated[bool, typer.Option("--allow-code", help=_ALLOW_CODE)]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]
 _JSON_TO = "Write the outcome as JSON; - for stdout."
@@ -250,6 +255,7 @@ class FolderOptions:
         "--accept-changes", default=False,
     )  # fmt: skip
     allow_code: bool = option(_ALLOW_CODE, "--allow-code", default=False)
+    dask: str | None = option(_DASK, metavar="ADDRESS", shown="this process alone")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

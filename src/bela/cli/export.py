@@ -8,11 +8,11 @@ import typer
 
 from bela.campaign import StoredCampaign
 from bela.cli._campaigns import find_campaign, open_to_look
-from bela.cli._options import AllowCode, FolderArgument, JsonFlag
+from bela.cli._options import AllowCode, DaskAddress, FolderArgument, JsonFlag
 from bela.cli._output import Output
 from bela.cli._overview import document_of
 from bela.cli._showing import count
-from bela.data import DATASETS
+from bela.data import is_elsewhere, on_cluster
 from bela.errors import ParameterError
 from bela.exports import EXPORTS, campaign_rows, certificate_path, keep_sure
 from bela.exports import export as write
@@ -34,13 +34,14 @@ def export(
     excel_safe: Annotated[bool, typer.Option("--excel-safe", help=_EXCEL_SAFE)] = False,
     with_hidden: Annotated[bool, typer.Option("--with-hidden", help=_WITH_HIDDEN)] = False,
     allow_code: AllowCode = False,
+    dask: DaskAddress = None,
     json_: JsonFlag = False,
 ) -> None:
     """Write every row with its label, and the certificate beside it. Somebody may go on answering meanwhile."""
     output = Output("-" if json_ else None)
     path = find_campaign(campaign)
     notes: list[str] = []
-    with open_to_look(path, output, allow_code=allow_code) as stored, output.bars() as bars:
+    with on_cluster(dask), open_to_look(path, output, allow_code=allow_code) as stored, output.bars() as bars:
         _refuse_the_data(stored, to)
         result = stored.campaign.result()
         if sure is not None:
@@ -72,7 +73,7 @@ def export(
 
 def _refuse_the_data(stored: StoredCampaign, to: str) -> None:
     """Refuse to write over the data, or amid the parts of a table, where an export would be one of them."""
-    if stored.settings.data in DATASETS:
+    if is_elsewhere(stored.settings.data):
         return
     data, target = Path(os.path.realpath(stored.path / stored.settings.data)), Path(os.path.realpath(to))
     images = stored.records.columns == ("path", "folder")

@@ -13,10 +13,10 @@ from bela.campaign import Predictions, Simulation, find_predictions
 from bela.campaign import simulate as run
 from bela.cli._answering import choose_helper, helper_for, prompt_lines, true_labels
 from bela.cli._model_options import HelperOptions, ModelOptions
-from bela.cli._options import CampaignOptions, DataArgument, JsonTo, StopAfter, with_options
+from bela.cli._options import CampaignOptions, DaskAddress, DataArgument, JsonTo, StopAfter, with_options
 from bela.cli._output import Bars, Output, watch
 from bela.cli._showing import count, for_cost
-from bela.data import given_labels, is_dataset, label_notices, open_table
+from bela.data import given_labels, is_dataset, label_notices, on_cluster, open_table
 from bela.errors import DataError, ParameterError
 from bela.features import EMBEDDED, PreparedData, named_features, prepare
 from bela.methods import DEFAULT_METHOD
@@ -46,6 +46,7 @@ def simulate(
     options: CampaignOptions,
     stop_after: StopAfter = None,
     splitter: Annotated[str, typer.Option(help=_SPLITTER)] = "auto",
+    dask: DaskAddress = None,
     json_file: JsonTo = None,
     chart: Annotated[Path | None, typer.Option(help=_CHART)] = None,
 ) -> None:
@@ -56,31 +57,31 @@ def simulate(
         from bela.experiments import check_chart_path, draw_trajectory, save_figure
 
         check_chart_path(chart)
-    with output.apart(), output.bars() as bars:
-        helper = choose_helper(help_from, model)
-        prepared, labels, predictions, notices = _read_labelled(data, truth, options, bars)
-    for notice in notices:
-        typer.echo(f"Note: {notice}.", err=True)
-    table, column = prepared.table, options.label_column
-    title = f"{options.method or DEFAULT_METHOD} on {Path(data).name}"
-    apart = [name for name in (truth, column, *predictions.apart, *options.hidden) if name is not None]
-    classes = options.class_names or tuple(dict.fromkeys(labels.tolist()))
-    with (
-        output.apart(),
-        helper_for(table, helper, model, output, data=data, hidden=apart, classes=classes) as helps,
-        watch(title) as progress,
-    ):
-        if model.show_prompt:
-            for line in prompt_lines(helps, table.n_rows):
-                output.say(line)
-            return
-        simulation = run(
-            prepared, labels,
-            stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
-            class_target=options.class_target, classes=options.class_names,
-            labels=None if column is None else given_labels(table, column),
-            predictions=predictions.read(table), helper=helps, splitter=splitter, **options.chosen(),
-        )  # fmt: skip
+    with output.apart(), on_cluster(dask):
+        with output.bars() as bars:
+            helper = choose_helper(help_from, model)
+            prepared, labels, predictions, notices = _read_labelled(data, truth, options, bars)
+        for notice in notices:
+            typer.echo(f"Note: {notice}.", err=True)
+        table, column = prepared.table, options.label_column
+        title = f"{options.method or DEFAULT_METHOD} on {Path(data).name}"
+        apart = [name for name in (truth, column, *predictions.apart, *options.hidden) if name is not None]
+        classes = options.class_names or tuple(dict.fromkeys(labels.tolist()))
+        with (
+            helper_for(table, helper, model, output, data=data, hidden=apart, classes=classes) as helps,
+            watch(title) as progress,
+        ):
+            if model.show_prompt:
+                for line in prompt_lines(helps, table.n_rows):
+                    output.say(line)
+                return
+            simulation = run(
+                prepared, labels,
+                stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
+                class_target=options.class_target, classes=options.class_names,
+                labels=None if column is None else given_labels(table, column),
+                predictions=predictions.read(table), helper=helps, splitter=splitter, **options.chosen(),
+            )  # fmt: skip
     if chart is not None:
         figure = draw_trajectory(
             simulation.trajectory, n_rows=table.n_rows, target=options.target, title=title,

@@ -11,14 +11,15 @@ from bela.data._datasets import DATASETS, Dataset, cache_folder, load_dataset
 from bela.data._files import writing
 from bela.data._images import image_endings, is_no_image, open_image, upright
 from bela.data._labels import column_labels, given_labels, label_notices, row_ids
-from bela.data._open import is_dataset, open_table
+from bela.data._open import open_table
+from bela.data._places import is_address, is_dataset, is_elsewhere, name_in_address, on_cluster
 from bela.data._readers import READERS, OpenFile, Reader, readers_by_ending
 from bela.data._stacked import stack_tables
 from bela.data._table import ArrowTable
 
 __all__ = [
     "DATASETS", "READERS", "ArraySource", "ArrayTable", "ArrowTable", "Dataset", "OpenFile", "Reader", "SourceRows",
-    "cache_folder", "column_labels", "given_labels", "image_endings", "index_column", "is_dataset", "is_no_image",
-    "label_notices", "load_dataset", "open_image", "open_table", "readers_by_ending", "row_ids", "scan_blocks",
-    "stack_tables", "upright", "writing",
+    "cache_folder", "column_labels", "given_labels", "image_endings", "index_column", "is_address", "is_dataset",
+    "is_elsewhere", "is_no_image", "label_notices", "load_dataset", "name_in_address", "on_cluster", "open_image",
+    "open_table", "readers_by_ending", "row_ids", "scan_blocks", "stack_tables", "upright", "writing",
 ]  # fmt: skip

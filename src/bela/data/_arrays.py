@@ -114,7 +114,7 @@ class SourceRows:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.shape = (source.n_rows, source.n_features)
+        self.shape: tuple[int, ...] = (source.n_rows, source.n_features)
         self.ndim, self.dtype = 2, np.dtype(np.float32)
 
     def __getitem__(self, rows: slice) -> AnyArray:
@@ -131,7 +131,7 @@ class ArrayTable(OpenTable):
 
     def __init__(
         self, arrays: Mapping[str, Matrix], *, name: str, root: Path | None = None,
-        fingerprint: Callable[[], str] | None = None,
+        fingerprint: Callable[[], str] | None = None, notices: Sequence[str] = (),
     ) -> None:  # fmt: skip
         check_names(name, list(arrays))
         lengths = {key: int(array.shape[0]) for key, array in arrays.items()}
@@ -141,11 +141,13 @@ class ArrayTable(OpenTable):
         self._arrays = {key: _checked(array, f"{name} ({key})") for key, array in arrays.items()}
         self.main, self.typed = _main(name, self._arrays), True
         self.array, n_rows = self._arrays[self.main], lengths[self.main]
-        super().__init__(name=name, columns=list(self._arrays), n_rows=n_rows, root=root, fingerprint=fingerprint)
+        super().__init__(
+            name=name, columns=list(self._arrays), n_rows=n_rows, root=root, fingerprint=fingerprint, notices=notices
+        )
 
     def record(self, row: int) -> dict[str, Any]:
         self._check_row(row)
-        return {key: _to_arrow(array[row : row + 1])[0].as_py() for key, array in self._arrays.items()}
+        return {key: to_arrow(array[row : row + 1])[0].as_py() for key, array in self._arrays.items()}
 
     def iter_records(self) -> Iterator[dict[str, Any]]:
         for batch in self.batches():
@@ -158,7 +160,7 @@ class ArrayTable(OpenTable):
         step = max(1, _BATCH_BYTES // max(1, sum(_row_bytes(self._arrays[name]) for name in names)))
         step = min(step, most or step)
         for i in range(start, self.n_rows, step):
-            block = [_to_arrow(self._arrays[name][i : i + step]) for name in names]
+            block = [to_arrow(self._arrays[name][i : i + step]) for name in names]
             yield pa.RecordBatch.from_arrays(block, names=names)
 
     @functools.cached_property
@@ -222,10 +224,10 @@ def _row_bytes(array: Matrix) -> int:
 def _digest(array: Matrix) -> U64:
     if sparse.issparse(array):
         return digest_sparse(array)
-    return digest_dense(array) if array.dtype.kind in "biuf" else digest_array(_to_arrow(array))
+    return digest_dense(array) if array.dtype.kind in "biuf" else digest_array(to_arrow(array))
 
 
-def _to_arrow(array: Matrix) -> pa.Array:
+def to_arrow(array: Matrix) -> pa.Array:
     """Return rows as Arrow lists of fixed sizes; sparse ones as places and values."""
     if sparse.issparse(array):
         starts = pa.array(array.indptr.astype(np.int64))

@@ -22,10 +22,10 @@ def scan_blocks(n_rows: int, function: Callable[[slice], AnyArray]) -> AnyArray:
     blocks = [slice(start, min(start + BLOCK_ROWS, n_rows)) for start in range(0, n_rows, BLOCK_ROWS)]
     n_threads = count_threads()
     if n_threads == 1 or len(blocks) <= AHEAD * n_threads:
-        with _one_thread_each():
+        with one_thread_each():
             return np.concatenate([function(block) for block in blocks])
     joined: AnyArray | None = None
-    with _one_thread_each(), ThreadPoolExecutor(n_threads) as pool:
+    with one_thread_each(), ThreadPoolExecutor(n_threads) as pool:
         for rows, found in _in_order(pool, function, blocks, AHEAD * n_threads):
             if joined is None:
                 joined = empty_array((n_rows, *found.shape[1:]), found.dtype)
@@ -50,7 +50,7 @@ def _in_order(
         yield rows, found
 
 
-def _one_thread_each() -> AbstractContextManager[object]:
+def one_thread_each() -> AbstractContextManager[object]:
     """Keep matrix products to the thread that asks for them: threads of threads get in each other's way."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 

@@ -17,10 +17,11 @@ from scipy import sparse
 
 from bela.data._arrays import ArrayTable, SourceRows, columns_of
 from bela.data._arrow import ARROW_ERRORS, check_names, is_encodable, to_batch
-from bela.data._datasets import DATASETS, load_dataset
+from bela.data._datasets import load_dataset
 from bela.data._digests import U64, combine, digest_array
 from bela.data._files import DigestBook, Progress, check_encoding, writing
-from bela.data._readers import READERS, look_into
+from bela.data._places import is_address, is_dataset, read_by_workers
+from bela.data._readers import READERS, look_into, partition_values
 from bela.data._store import TABLE, MappedFile, table_blocks, write_table
 from bela.data._table import ArrowTable, digests_of
 from bela.errors import DataError, ParameterError
@@ -42,9 +43,9 @@ def open_table(
     data
         A path to a file that one of `READERS` reads (CSV, JSON, Parquet, ...; texts also compressed by gzip, bzip2 or
         Zstandard), to a folder of such files with the same columns, to a folder of images, or to a folder that Hugging
-        Face `datasets` saved; or the name of a dataset. Or an object in memory: a NumPy array, a SciPy sparse matrix, a
-        pandas or polars frame, an Arrow table, a Hugging Face dataset, a list of texts, dicts or rows of numbers, a
-        source of features, a table that is open.
+        Face `datasets` saved; the name of a dataset; or an address of Parquet files, such as s3://bucket/pets. Or an
+        object: a NumPy array, a SciPy sparse matrix, a pandas or polars frame, an Arrow table, a Hugging Face dataset,
+        an array or a frame of Dask, a list of texts, dicts or rows of numbers, a source of features, an open table.
     cache
         A folder for what is read from files, so that they open at once the next time. Without it a temporary file
         takes its place. Whatever is in it can be deleted at any time.
@@ -64,16 +65,17 @@ def open_table(
         return data
     if is_dataset(data):
         return _open_array(load_dataset(str(data)).images, str(data))
+    if is_address(data):
+        if encoding is not None:
+            raise ParameterError(f"an encoding ({encoding}) is for files of text, not for Parquet at an address")
+        from bela.data._parts import open_address
+
+        return open_address(str(data), cache)
     if isinstance(data, (str, os.PathLike)):
         return _Opening(str(data), cache, encoding, progress or (lambda *_: None)).table()
     if encoding is not None:
         raise ParameterError(f"an encoding ({encoding}) is for files of text, not for data in memory")
     return _open_memory(data)
-
-
-def is_dataset(data: object) -> bool:
-    """Whether data are named as a dataset that brings its own labels, and are no file or folder of that name."""
-    return isinstance(data, (str, os.PathLike)) and os.fspath(data) in DATASETS and not os.path.exists(data)
 
 
 class _Opening:
@@ -88,6 +90,8 @@ class _Opening:
         contents, encoding = self._contents, self._encoding
         if encoding is not None and (contents.kind == "images" or not READERS[contents.kind].is_text):
             raise ParameterError(f"{self._name} is no text file: an encoding ({encoding}) is for CSV, TSV and JSON")
+        if read_by_workers():
+            return self._by_workers()
         if contents.kind == "images":
             return self._images()
         if (arrays := READERS[contents.kind].arrays) is not None:
@@ -100,6 +104,20 @@ class _Opening:
             if (batches := _in_place(mapped)) is not None:
                 return self._table(batches, mapped)
         return self._converted()
+
+    def _by_workers(self) -> ArrowTable:
+        """Return a table that the workers of a cluster read."""
+        from bela.data._cluster import Cluster
+        from bela.data._parts import open_parquet
+
+        contents = self._contents
+        if contents.kind != "parquet":
+            raise ParameterError(f"{self._name} is not Parquet, which is what Dask workers read: leave out --dask")
+        return open_parquet(
+            Cluster.current(), [str(file.path.absolute()) for file in contents.files],
+            [partition_values(file.name) if contents.is_folder else {} for file in contents.files],
+            name=self._name, root=contents.root, fingerprint=self._fingerprint,
+        )  # fmt: skip
 
     def _images(self) -> ArrowTable:
         """Return a row for each image: its path, and the name of its folder; digests are made from what is in them."""
@@ -205,6 +223,10 @@ def _open_memory(data: object) -> ArrowTable | ArrayTable:
             raise DataError(f"the features must be numbers in rows and columns of equal length: {error}") from None
     if isinstance(data, np.ndarray):
         return _open_array(data, "the array")
+    if package in ("dask", "dask_expr"):
+        from bela.data._dask import open_collection
+
+        return open_collection(data)
     if package in _PACKAGES:
         name, convert = _PACKAGES[package]
         return ArrowTable(convert(data, name), name=name)
@@ -241,7 +263,7 @@ def _from_arrow(data: Any, name: str) -> list[pa.RecordBatch]:
     return list(pa.Table.from_arrays(data.columns, names=data.column_names).to_batches())
 
 
-def _from_pandas(data: Any, name: str) -> list[pa.RecordBatch]:
+def from_pandas(data: Any, name: str) -> list[pa.RecordBatch]:
     """Take a frame column by column, as pyarrow would turn mixed numbers in a column of objects into floats."""
     data = _frame(data, "pandas")
     if any(level is not None for level in data.index.names):
@@ -316,7 +338,7 @@ def _from_columns(columns: Mapping[str, Sequence[Any] | pa.Array], name: str) ->
 
 _PACKAGES: dict[str, tuple[str, Callable[[Any, str], list[pa.RecordBatch]]]] = {
     "pyarrow": ("the Arrow table", _from_arrow),
-    "pandas": ("the pandas frame", _from_pandas),
+    "pandas": ("the pandas frame", from_pandas),
     "polars": ("the polars frame", _from_polars),
     "datasets": ("the Hugging Face dataset", _from_hugging_face),
 }

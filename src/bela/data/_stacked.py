@@ -40,5 +40,5 @@ def _stack_arrays(first: ArrayTable, second: ArrayTable) -> ArrayTable:
     above, below = first.array, second.array
     if above.shape[1:] != below.shape[1:]:
         raise DataError(f"the new rows have the shape {below.shape[1:]}, the old ones {above.shape[1:]}")
-    both = sparse.vstack([above, below]).tocsr() if sparse.issparse(above) else np.concatenate([above, below])
+    both = sparse.vstack([above, below]).tocsr() if sparse.issparse(above) else np.concatenate([above[:], below[:]])
     return ArrayTable({first.main: both}, name="old and new rows")

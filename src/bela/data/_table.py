@@ -88,12 +88,21 @@ class ArrowTable(OpenTable):
     ) -> None:  # fmt: skip
         self._batches = [block for batch in batches for block in _blocks(batch)]
         self._ends: list[int] = list(accumulate(batch.num_rows for batch in self._batches))
-        schema = self._batches[0].schema if self._batches else pa.schema([])
+        self._release, self._n_shown = release, 0
+        self._describe(
+            self._batches[0].schema if self._batches else pa.schema([]), self._ends[-1] if self._ends else 0,
+            name=name, root=root, typed=typed, notices=notices, fingerprint=fingerprint, digests=digests or digests_of,
+        )  # fmt: skip
+
+    def _describe(
+        self, schema: pa.Schema, n_rows: int, *, name: str, root: Path | None, typed: bool, notices: Sequence[str],
+        fingerprint: Callable[[], str] | None, digests: Callable[["ArrowTable"], U64],
+    ) -> None:  # fmt: skip
+        """Say what the table is like, wherever its rows are."""
         self.typed, self.mixed = typed, tuple(field.name for field in schema if is_coded(field))
-        self._coded, n_rows = frozenset(self.mixed), self._ends[-1] if self._ends else 0
-        self._find_digests, self._release, self._n_shown = digests or digests_of, release, 0
-        super().__init__(
-            name=name, columns=schema.names, n_rows=n_rows, root=root, fingerprint=fingerprint, notices=notices
+        self._coded, self._find_digests = frozenset(self.mixed), digests
+        OpenTable.__init__(
+            self, name=name, columns=schema.names, n_rows=n_rows, root=root, fingerprint=fingerprint, notices=notices
         )
 
     def record(self, row: int) -> dict[str, Any]:
@@ -123,8 +132,7 @@ class ArrowTable(OpenTable):
     ) -> Iterator[pa.RecordBatch]:
         names = self._chosen(columns)
         for batch in self.stored(start, most):
-            shown = [(as_texts if name in self._coded else plain)(batch.column(name)) for name in names]
-            yield pa.RecordBatch.from_arrays(shown, names=names)
+            yield shown_batch(batch, names)
 
     def stored(self, start: int = 0, most: int | None = None) -> Iterator[pa.RecordBatch]:
         """Go through the batches as they are kept, or cut, and let go of each when the next is asked for."""
@@ -147,6 +155,13 @@ class ArrowTable(OpenTable):
         if name not in self._coded:
             return to_python(column)
         return [None if text is None else json.loads(text) for text in column.to_pylist()]
+
+
+def shown_batch(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    """Return some columns as they are handed out: values of mixed kinds as text."""
+    fields = [batch.schema.field(name) for name in names]
+    shown = [(as_texts if is_coded(field) else plain)(batch.column(field.name)) for field in fields]
+    return pa.RecordBatch.from_arrays(shown, names=list(names))
 
 
 def digests_of(table: ArrowTable) -> U64:

@@ -35,6 +35,8 @@ _LATER = {
     "helper",
 }  # what older documents do not have
 _UNSAID = {"with_suggestion": {"draws": 0, "others": 0}, "again": {"asked": 0, "agreed": 0}}  # by earlier versions
+PARTS_LISTING = "_parts.sha256"
+"""The digest of each part of an export that is a folder of them, as `sha256sum` prints it."""
 
 
 def certificate_document(
@@ -151,7 +153,12 @@ def _lists(labels: AnyArray) -> Iterator[list[Label | None]]:
 
 
 def certificate_path(to: Path) -> Path:
-    """Return where the certificate of an export stands: in its folder, or beside its file."""
+    """Return where the certificate of an export stands: in its folder, or beside its file.
+
+    Amid the parts of a table its name begins with an underscore, as readers of such folders skip those.
+    """
+    if (to / PARTS_LISTING).is_file():
+        return to / "_certificate.json"
     return to / "certificate.json" if to.is_dir() else to.with_name(f"{to.name}.certificate.json")
 
 

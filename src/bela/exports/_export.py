@@ -11,7 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from bela.errors import BelaError, DataError, ExportError, ParameterError
-from bela.exports._certificate import certificate_document, certificate_path, labels_digest, read_certificate
+from bela.exports._certificate import (
+    PARTS_LISTING,
+    certificate_document,
+    certificate_path,
+    labels_digest,
+    read_certificate,
+)
 from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, choose_format
 from bela.exports._history import History
 from bela.protocols import Table
@@ -120,7 +126,23 @@ def check_export(to: str | os.PathLike[str]) -> list[str]:
         return [str(error)]
     except OSError as error:
         return [f"{path} cannot be read: {error.strerror or error}"]
-    return [] if about.get("sha256") == found else [f"{path} has been changed since its certificate was written"]
+    changed = about.get("sha256") != found or not all(map(_is_as_listed, *_listed(path)))
+    return [f"{path} has been changed since its certificate was written"] if changed else []
+
+
+def _listed(path: Path) -> tuple[list[Path], list[str]]:
+    """Return the parts of an export that is a folder of them, and the digest that each had."""
+    listing = path / PARTS_LISTING
+    lines = listing.read_text(encoding="utf-8").splitlines() if listing.is_file() else []
+    pairs = [line.partition("  ") for line in lines]
+    return [path / name for _, _, name in pairs], [digest for digest, _, _ in pairs]
+
+
+def _is_as_listed(part: Path, digest: str) -> bool:
+    if not part.is_file():
+        return False
+    with part.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == digest
 
 
 def _check_free(target: Path, kind: ExportFormat, fingerprint: str, overwrite: bool) -> None:
@@ -132,7 +154,8 @@ def _check_free(target: Path, kind: ExportFormat, fingerprint: str, overwrite: b
         raise ExportError(f"{target} is {is_now}, and this format is written to {wanted}: choose another name")
     if kind.files:
         names = {name for name in os.listdir(target) if not name.startswith("cache-")}  # those of `datasets`
-        if names and ("certificate.json" not in names or names - {*kind.files, "certificate.json"}):
+        about = certificate_path(target).name
+        if names and (about not in names or any(not kind.has(name) for name in names - {about})):
             raise ExportError(f"the folder {target} holds other things than an export: choose another name")
         is_empty = not names
     else:

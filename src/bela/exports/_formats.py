@@ -1,5 +1,6 @@
 """What a format of exports is, and what it is written from: the rows of a dataset with their labels, block by block."""
 
+import fnmatch
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -140,10 +141,20 @@ class LabelledRows:
         return dict(zip(self.layout.names.values(), (labels, source, leaf, confidence, *said), strict=True))
 
     def _with_ours(self, batch: pa.RecordBatch, start: int) -> pa.RecordBatch:
-        for name, array in self.ours(start, start + batch.num_rows).items():
-            place = batch.schema.get_field_index(name)
-            batch = batch.append_column(name, array) if place < 0 else batch.set_column(place, name, array)
-        return batch
+        return with_columns(batch, self.ours(start, start + batch.num_rows))
+
+    def done(self, n: int) -> None:
+        """Say how many rows are written, for formats that do not go through the blocks here."""
+        if self._progress is not None:
+            self._progress(n, self.n_rows)
+
+
+def with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """Return a batch with further columns, or others in place of those with the same name."""
+    for name, array in columns.items():
+        place = batch.schema.get_field_index(name)
+        batch = batch.append_column(name, array) if place < 0 else batch.set_column(place, name, array)
+    return batch
 
 
 def label_sources(result: Result, given: BoolArray | None) -> npt.NDArray[np.int8]:
@@ -192,6 +203,8 @@ class ExportFormat:
         Endings of names that ask for the format; the first is that of a file whose name nobody chose.
     files
         Where the format is a folder: the names of what `write` puts into it, that with the rows first.
+    parts
+        Where it has any number of further files in it: a pattern of their names.
     is_table
         Whether it is a table of the data's columns and ours that BELA reads back; `bela verify` compares its labels.
     for_spreadsheets
@@ -205,9 +218,14 @@ class ExportFormat:
     write: Callable[[LabelledRows, Path], Mapping[str, str] | None]
     endings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    parts: str = ""
     is_table: bool = False
     for_spreadsheets: bool = False
     needs: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Whether a file of this name in a folder is one of the format's."""
+        return name in self.files or (bool(self.parts) and fnmatch.fnmatchcase(name, self.parts))
 
 
 EXPORTS: Registry[ExportFormat] = Registry("export format", "bela.exports", package="bela.exports.formats")
@@ -218,7 +236,7 @@ def choose_format(to: str | os.PathLike[str], name: str | None) -> tuple[str, Ex
     """Return the format of this name, or that which the ending of a path asks for; without an ending, "hf"."""
     text = os.fspath(to)
     if name is None:
-        name = "hf" if text.endswith(("/", os.sep)) or os.path.isdir(text) else _by_ending(Path(text).name)
+        name = _by_ending(Path(text).name, is_folder=text.endswith(("/", os.sep)) or os.path.isdir(text))
     chosen = EXPORTS[name]
     if missing := [package for package in chosen.needs if find_spec(package) is None]:
         raise ExportError(f"the format {name!r} needs the package {missing[0]!r}, which is not installed: install it")
@@ -234,14 +252,14 @@ def loaded_formats() -> dict[str, ExportFormat]:
     return found
 
 
-def _by_ending(file: str) -> str:
+def _by_ending(file: str, *, is_folder: bool) -> str:
     endings: dict[str, str] = {}
     for name, kind in loaded_formats().items():
-        for ending in kind.endings:
+        for ending in kind.endings if kind.files or not is_folder else ():
             endings.setdefault(ending, name)
     if matching := [ending for ending in endings if file.lower().endswith(ending)]:
         return endings[max(matching, key=len)]  # .label-studio.json rather than .json
-    if not Path(file).suffix:
+    if is_folder or not Path(file).suffix:
         return "hf"
     known = f"use one of {', '.join(endings)}, or say the format ({', '.join(EXPORTS)})"
     raise ParameterError(f"the ending of {file} names no format: {known}")

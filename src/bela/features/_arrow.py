@@ -7,8 +7,9 @@ and "1,234" is none, "2024-03-01" is a date and "01/03/2024" is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,9 @@ import pyarrow.compute as pc
 
 from bela.errors import DataError
 from bela.features._scaling import Doubles
-from bela.protocols import Table
+from bela.protocols import FarBlocks, FarTable, Table
+
+Found = TypeVar("Found")
 
 MOST_ROWS, FEWEST_ROWS = 8_192, 64
 BLOCK_BYTES = 32 << 20  # long texts and images come in smaller blocks
@@ -37,12 +40,45 @@ DATE = (
 SECONDS_A_DAY = 86_400
 
 
+def each_block(
+    records: Table, columns: Sequence[str], function: Callable[[int, pa.RecordBatch], Found]
+) -> Iterator[Found]:
+    """Yield what a function of the number of a fixed block's first row, and the block, returns: where the rows lie."""
+    if not isinstance(records, FarTable):
+        for start, block in fixed_blocks(records, columns):
+            yield function(start, block)
+        return
+    blocks = records.far()
+    for found in blocks.each(partial(_inside, columns, far_block_rows(blocks, columns), function)):
+        yield from found
+
+
+def far_block_rows(blocks: FarBlocks[pa.RecordBatch], columns: Sequence[str]) -> int:
+    """Return how many rows a fixed block has: all of them are parts of larger blocks that lie elsewhere."""
+    head = blocks.take(np.arange(min(FEWEST_ROWS, blocks.n_rows)))
+    return _block_rows(_plain_batch(head, columns))
+
+
+def cut_fixed(block: pa.RecordBatch, columns: Sequence[str], size: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Go through the fixed blocks of a larger block: the place of the first row of each, and the block."""
+    plain = _plain_batch(block, columns)
+    for start in range(0, plain.num_rows, size):
+        yield start, plain.slice(start, size)
+
+
+def _inside(
+    columns: Sequence[str], size: int, function: Callable[[int, pa.RecordBatch], Found], start: int,
+    block: pa.RecordBatch,
+) -> list[Found]:  # fmt: skip
+    return [function(start + first, some) for first, some in cut_fixed(block, columns, size)]
+
+
 def fixed_blocks(records: Table, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Go through all rows; yield the number of each block's first row, and the block."""
     waiting: list[pa.RecordBatch] = []
     n_waiting, start, size = 0, 0, 0
     for batch in records.batches(list(columns)):
-        rest = pa.RecordBatch.from_arrays([_plain_array(batch.column(name)) for name in columns], names=list(columns))
+        rest = _plain_batch(batch, columns)
         while rest.num_rows:
             some = rest.slice(0, (size or FEWEST_ROWS) - n_waiting)
             rest = rest.slice(some.num_rows)
@@ -58,6 +94,10 @@ def fixed_blocks(records: Table, columns: Sequence[str]) -> Iterator[tuple[int, 
     if start + n_waiting != records.n_rows:
         rows = f"{start + n_waiting} rows where there should be {records.n_rows}"
         raise DataError(f"the data gave {rows}: they changed while they were read")
+
+
+def _plain_batch(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([_plain_array(batch.column(name)) for name in columns], names=list(columns))
 
 
 def _plain_array(array: pa.Array) -> pa.Array:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from bela._functions import load_function, said
 from bela.errors import DataError
 from bela.features import _parts as parts
 from bela.features import _vectors as vectors
-from bela.features._arrow import MOST_ROWS, READERS, fixed_blocks
+from bela.features._arrow import MOST_ROWS, READERS, each_block, fixed_blocks
 from bela.features._parts import Part, Sample, Step
 from bela.features._pictures import PictureSample
 from bela.features._plan import FeaturePlan, array_of
@@ -44,7 +45,11 @@ class Fitted:
         for start, block in fixed_blocks(records, self.columns) if self.columns else nothing:
             n = MOST_ROWS if block is None else block.num_rows
             rows = range(start, min(start + n, records.n_rows))
-            yield parts.join_pieces(self.parts, [part.transform(block, rows) for part in self.parts])
+            yield self.of(block, rows)
+
+    def of(self, block: pa.RecordBatch | None, rows: range) -> Prepared:
+        """Turn a block into features."""
+        return parts.join_pieces(self.parts, [part.transform(block, rows) for part in self.parts])
 
 
 def fit_parts(records: Table, plan: FeaturePlan, read: Sequence[Floats], *, seed: int, step: Step) -> Fitted:
@@ -60,10 +65,10 @@ def fit_parts(records: Table, plan: FeaturePlan, read: Sequence[Floats], *, seed
     ready += [vectors.vector_part(found, seed=seed) for found in read]
     samples = _samples(records, kinds, seed)
     columns = tuple(name for sample in samples for name in sample.columns)
-    for start, block in fixed_blocks(records, columns) if columns else ():
-        for sample in samples:
-            sample.add(block, start)
-        step("looking at the rows", READING * (start + block.num_rows) / records.n_rows)
+    for start, end, picked in each_block(records, columns, partial(_pick, samples)) if columns else ():
+        for sample, some in zip(samples, picked, strict=True):
+            sample.add(some, start)
+        step("looking at the rows", READING * end / records.n_rows)
 
     def learning(what: str, share: float) -> None:
         step(what, READING + (1 - READING) * share)
@@ -78,6 +83,10 @@ def fit_parts(records: Table, plan: FeaturePlan, read: Sequence[Floats], *, seed
         fitted += found
     unreadable = tuple(sample.unreadable for sample in samples if isinstance(sample, PictureSample))
     return Fitted(parts=(*fitted, *ready), columns=columns, unreadable=unreadable)
+
+
+def _pick(samples: Sequence[Sample], start: int, block: pa.RecordBatch) -> tuple[int, int, list[Any]]:
+    return start, start + block.num_rows, [sample.pick(start, block) for sample in samples]
 
 
 def _samples(records: Table, kinds: dict[str, str], seed: int) -> list[Sample]:

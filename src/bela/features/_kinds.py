@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from bela.data import image_endings, index_column, is_no_image, open_image
 from bela.errors import DataError
 from bela.features import _arrow as arrow
-from bela.features._arrow import fixed_blocks, stack, taken
+from bela.features._arrow import each_block, stack, taken
 from bela.features._scaling import Doubles
 from bela.features._texts import SINGLE, words_a_text
 from bela.protocols import Table
@@ -68,16 +69,20 @@ def _sample(records: Table, names: list[str]) -> tuple[Rows, pa.RecordBatch]:
     n = min(records.n_rows, LOOKED_AT_ROWS, max(FEWEST_ROWS, LOOKED_AT_VALUES // len(names)))
     rows = np.sort(np.random.default_rng(0).choice(records.n_rows, n, replace=False))
     found, n_bytes = list[pa.RecordBatch](), 0
-    for start, block in fixed_blocks(records, names):
-        found.append(taken(block, start, rows))
+    for some, size in each_block(records, names, partial(_looked_at, rows)):
+        found.append(some)
         if sum(batch.nbytes for batch in found) > KEPT_BYTES:  # long texts or images: every second of them will do
             sample = stack(found)
             rows, found = rows[::2], [taken(sample, 0, np.arange(0, sample.num_rows, 2))]
-        n_bytes += block.nbytes
+        n_bytes += size
         if n_bytes > LOOKED_AT_BYTES and sum(batch.num_rows for batch in found) >= FEWEST_ROWS:
             break
     sample = stack(found)
     return rows[: sample.num_rows], sample
+
+
+def _looked_at(rows: Rows, start: int, block: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
+    return taken(block, start, rows), block.nbytes
 
 
 def _judge(name: str, values: pa.Array, rows: Rows, *, n_rows: int, root: Path | None) -> ColumnKind:

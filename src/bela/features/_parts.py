@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -59,8 +59,11 @@ class Sample(Protocol):
     def columns(self) -> tuple[str, ...]:
         """The columns to look at."""
 
-    def add(self, block: pa.RecordBatch, start: int) -> None:
-        """Take some rows of the next block."""
+    def pick(self, start: int, block: pa.RecordBatch) -> Any:
+        """Return what may be needed of a block, which need not be the next one; nothing changes."""
+
+    def add(self, picked: Any, start: int) -> None:
+        """Take what was picked from the next block."""
 
     def fit(self, size: Size, step: Step) -> list[Part]:
         """Learn from the sample."""
@@ -102,9 +105,13 @@ class RowSample:
     learn: Callable[[pa.RecordBatch, Size], list[Part]]
     _batches: list[pa.RecordBatch] = field(default_factory=list)
 
-    def add(self, block: pa.RecordBatch, start: int) -> None:
-        """Take the rows that are in the block."""
-        self._batches.append(taken(block.select(self.columns), start, self.rows))
+    def pick(self, start: int, block: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows that are in the block."""
+        return taken(block.select(self.columns), start, self.rows)
+
+    def add(self, picked: pa.RecordBatch, start: int) -> None:
+        """Take the rows of the next block."""
+        self._batches.append(picked)
 
     def fit(self, size: Size, step: Step) -> list[Part]:
         """Learn from the sample."""

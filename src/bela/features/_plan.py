@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-import numpy as np
+from scipy import sparse
 
 from bela._functions import load_function
 from bela.data import ArrayTable, open_table
@@ -199,9 +199,7 @@ def _judge_array(table: ArrayTable, kind: str | None) -> ColumnKind:
     found = "embedding" if len(shape) == 2 else "image"
     if kind not in (None, found, "ignored"):
         raise ParameterError(f"an array of shape {shape} is of kind {found}, not {kind}")
-    told = (
-        "pixels" if found == "image" else "numbers each" + ("" if isinstance(table.array, np.ndarray) else ", sparse")
-    )
+    told = "pixels" if found == "image" else "numbers each" + (", sparse" if sparse.issparse(table.array) else "")
     reason = f"{' x '.join(map(str, shape[1:]))} {told}"
     return ColumnKind(kind=kind or found, reason=reason if kind is None else "as told")
 

@@ -20,6 +20,7 @@ from scipy import sparse
 from bela._functions import code_digest
 from bela.data import ArrayTable, ArrowTable, SourceRows, cache_folder, open_table, writing
 from bela.errors import DataError
+from bela.features._far import far_features, is_far
 from bela.features._fit import fit_parts, function_features, raw_numbers
 from bela.features._plan import FeaturePlan, array_of, open_features, plan_features
 from bela.features._rows import is_many
@@ -151,6 +152,8 @@ def compute_features(
     _check(records, plan)
     if isinstance(records, ArrayTable) and isinstance(records.array, SourceRows) and plan.features in ("auto", "raw"):
         return records.array.source
+    if is_far(records, plan):
+        return far_features(records, plan, seed=seed, step=_forwards(progress))
     cache = cache and Path(cache)
     vectors = vectors or (cache or cache_folder()) / "embeddings"
     job = _Job(

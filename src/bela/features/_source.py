@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,13 @@ class FeatureSource(ArraySource):
             weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
 
 
+@runtime_checkable
+class ImageSource(Protocol):
+    """A source whose rows may be images: their height, width and channels, None where they are not."""
+
+    image_shape: tuple[int, ...] | None
+
+
 class NoFeatures(ArraySource):
     """Rows of which nothing is known: all look the same."""
 
@@ -61,6 +69,8 @@ class NoFeatures(ArraySource):
 def learner_features(source: Source, seed: int = 0) -> Prepared | Floats:
     """Return the features of a source that has them ready, those of images, or the matrix prepared as it suggests."""
     prepared = source.prepared if isinstance(source, FeatureSource) else None
+    if isinstance(source, ReadySource):
+        prepared = source.learner_rows().take(np.arange(source.n_rows))
     prepared = prepared or Prepared.join(learner_blocks(source, seed), source.n_rows)
     return prepared if image_shape(source) is None else prepared.dense
 
@@ -83,7 +93,7 @@ def kept_in(source: Source) -> tuple[Path, str] | None:
 
 def image_shape(source: Source) -> tuple[int, ...] | None:
     """Return height, width and channels where the rows of a source are images."""
-    return source.image_shape if isinstance(source, ArraySource) else None
+    return source.image_shape if isinstance(source, ImageSource) else None
 
 
 def learner_blocks(source: Source, seed: int) -> Iterator[Prepared]:
@@ -138,7 +148,7 @@ class FeatureWriter(ExitStack):
     def append(self, block: Prepared) -> None:
         """Write a block of rows."""
         dense, linear, columns = block.forms
-        self._squares += float(np.einsum("ij,ij->", dense, dense, dtype=np.float64))
+        self._squares += sum_of_squares(dense)
         self.n_rows += len(dense)
         self._write("dense", dense)
         if columns is not None:
@@ -171,6 +181,11 @@ class FeatureWriter(ExitStack):
         if name not in self._writers:
             self._writers[name] = self.enter_context(NpyWriter(self.folder / f"{name}.npy", dtype))
         self._writers[name].append(block)
+
+
+def sum_of_squares(dense: Floats) -> float:
+    """Return the sum of the squares of all numbers of a block."""
+    return float(np.einsum("ij,ij->", dense, dense, dtype=np.float64))
 
 
 def read_features(folder: Path, linear_width: int) -> tuple[Prepared, AnyArray | None]:

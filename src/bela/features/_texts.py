@@ -43,20 +43,28 @@ class TextSample:
     def __init__(self, columns: tuple[str, ...], n_rows: int, seed: int) -> None:
         self.columns, self.seed = columns, seed
         self._share = min(1.0, SAMPLE_ROWS / n_rows)
-        self._rng = np.random.default_rng([seed, 1])
         self._batches, self._priorities, self._bytes = list[pa.RecordBatch](), list[Doubles](), 0
 
-    def add(self, block: pa.RecordBatch, start: int) -> None:
-        """Take some rows of the next block."""
+    def pick(self, start: int, block: pa.RecordBatch) -> tuple[pa.RecordBatch, Doubles]:
+        """Return the rows of a block whose priority is high enough so far: that of a row follows from its number."""
         texts = [as_texts(block.column(name)) for name in self.columns]
-        self._batches.append(pa.RecordBatch.from_arrays(texts, names=list(self.columns)))
-        self._priorities.append(self._rng.random(block.num_rows))
-        self._thin(-1)
+        bits = np.random.PCG64([self.seed, 1])
+        bits.advance(start)
+        return _thinned(
+            pa.RecordBatch.from_arrays(texts, names=list(self.columns)),
+            np.random.Generator(bits).random(block.num_rows), self._share,
+        )  # fmt: skip
+
+    def add(self, picked: tuple[pa.RecordBatch, Doubles], start: int) -> None:
+        """Take some rows of the next block."""
+        batch, priorities = _thinned(*picked, self._share)
+        self._batches.append(batch)
+        self._priorities.append(priorities)
         self._bytes += self._batches[-1].nbytes
         while self._bytes > SAMPLE_BYTES * len(self.columns):
             self._share /= 2
-            for i in range(len(self._batches)):
-                self._thin(i)
+            for i, pair in enumerate(zip(self._batches, self._priorities, strict=True)):
+                self._batches[i], self._priorities[i] = _thinned(*pair, self._share)
             self._bytes = sum(batch.nbytes for batch in self._batches)
 
     def fit(self, size: Size, step: Step) -> list[Part]:
@@ -70,12 +78,13 @@ class TextSample:
             parts.append(_fit_texts(name, sample.column(name), size.n_components, self.seed, found))
         return parts
 
-    def _thin(self, i: int) -> None:
-        """Leave out the rows of a batch whose priority is too low by now."""
-        kept = np.flatnonzero(self._priorities[i] < self._share)
-        if len(kept) < len(self._priorities[i]):
-            self._batches[i] = taken(self._batches[i], 0, kept)
-            self._priorities[i] = self._priorities[i][kept]
+
+def _thinned(batch: pa.RecordBatch, priorities: Doubles, share: float) -> tuple[pa.RecordBatch, Doubles]:
+    """Leave out the rows whose priority is too low by now."""
+    kept = np.flatnonzero(priorities < share)
+    if len(kept) < len(priorities):
+        return taken(batch, 0, kept), priorities[kept]
+    return batch, priorities
 
 
 def _fit_texts(name: str, texts: pa.Array, n_components: int, seed: int, step: Callable[[float], object]) -> Part:

@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -11,8 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from bela.data._arrow import plain, plain_type
-from bela.exports._certificate import labels_digest
-from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows
+from bela.exports._certificate import PARTS_LISTING, labels_digest
+from bela.exports._formats import EXPORTS, ExportFormat, LabelledRows, with_columns
+from bela.protocols import FarTable
 from bela.records import Json
 
 _HF_FILES = ("data-00000-of-00001.arrow", "state.json", "dataset_info.json")
@@ -21,9 +25,59 @@ _GATHER_ROWS, _GATHER_BYTES = 1 << 17, 1 << 26
 
 def write_parquet(rows: LabelledRows, path: Path) -> None:
     """Write one Parquet file, with row groups of a size that readers like."""
-    # Older readers of Parquet do not know views.
-    views = (pa.string_view(), pa.binary_view())
-    _write(rows, path, pyarrow.parquet.ParquetWriter, lambda kind: kind in views)
+    _write(rows, path, pyarrow.parquet.ParquetWriter, _is_view)
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    """Whether a type is one that older readers of Parquet do not know."""
+    return kind in (pa.string_view(), pa.binary_view())
+
+
+def write_parts(rows: LabelledRows, path: Path) -> None:
+    """Write a folder of Parquet files; where the rows lie on a cluster, its workers write them."""
+    path.mkdir()
+    found: Iterator[tuple[int, str, str]]
+    if isinstance(rows.records, FarTable):
+        found = rows.records.far().each_piece(partial(_write_far_part, str(path)), rows.ours)
+    else:
+        found = _write_parts(rows, path)
+    lines = []
+    for n, name, digest in found:
+        lines.append(f"{digest}  {name}\n")
+        rows.done(n)
+    (path / PARTS_LISTING).write_text("".join(lines), encoding="utf-8")
+
+
+def _write_parts(rows: LabelledRows, path: Path) -> Iterator[tuple[int, str, str]]:
+    n = 0
+    for group in _gather(_without(batch, _is_view) for _, batch in rows.labelled()):
+        name, digest = _write_part(group, path, n)
+        n += group.num_rows
+        yield n, name, digest
+
+
+def _write_far_part(folder: str, start: int, batch: pa.RecordBatch, ours: dict[str, pa.Array]) -> tuple[int, str, str]:
+    table = pa.Table.from_batches([with_columns(batch, ours)])
+    return start + batch.num_rows, *_write_part(table, Path(folder), start)
+
+
+def _write_part(table: pa.Table, folder: Path, start: int) -> tuple[str, str]:
+    """Write a part, named by its first row so that parts are in order, and return its name and digest.
+
+    It gets its name when it is whole: if a worker is lost while it writes, another writes the part once more.
+    """
+    name = f"part-{start:012d}.parquet"
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".new", delete=False) as file:
+        try:
+            pyarrow.parquet.write_table(table, file)
+            file.close()
+            with open(file.name, "rb") as written:
+                digest = hashlib.file_digest(written, "sha256").hexdigest()
+            os.replace(file.name, folder / name)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    return name, digest
 
 
 def write_hugging_face(rows: LabelledRows, path: Path) -> None:
@@ -90,4 +144,8 @@ EXPORTS.add("parquet", ExportFormat(
 EXPORTS.add("hf", ExportFormat(
     title="Hugging Face", description="A folder for datasets.load_from_disk", write=write_hugging_face,
     endings=(".hf",), files=_HF_FILES, is_table=True,
+))  # fmt: skip
+EXPORTS.add("parquet-parts", ExportFormat(
+    title="Parquet parts", description="A folder of Parquet files, for data on a cluster: its workers write them",
+    write=write_parts, endings=(".parts",), files=(PARTS_LISTING,), parts="part-*.parquet", is_table=True,
 ))  # fmt: skip

@@ -1,0 +1,96 @@
+"""Dask against memory: the same questions, labels, probabilities and certificate, bit by bit, and the time of both.
+
+The rows are on two workers, processes of one thread each, in chunks that end nowhere where blocks do. The images come
+from the folder that BELA_DATA names, or are downloaded; texts from a CSV file with a column of labels.
+
+    python benchmarks/dask_equal.py mnist --stop-after 150
+    python benchmarks/dask_equal.py trec.csv --label label --stop-after 150
+    python benchmarks/dask_equal.py mnist --many 20000   # as if so many rows were too many for a graph
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+import bela
+from bela.data import DATASETS, load_dataset
+from bela.features import _rows
+from bela.records import AnyArray
+
+
+def read(name: str, label: str | None) -> tuple[object, AnyArray]:
+    """Return the rows of a dataset, or of a file, and their labels."""
+    if name in DATASETS:
+        found = load_dataset(name)
+        return found.X, found.y
+    import pandas as pd
+
+    path = Path(name) if Path(name).exists() else Path(os.environ.get("BELA_DATA", ".")) / name
+    frame = pd.read_csv(path, keep_default_na=False)
+    column = label or str(frame.columns[-1])
+    return frame.drop(columns=[column]), frame[column].to_numpy()
+
+
+def as_collection(rows: object, n_chunks: int) -> object:
+    """Return rows as a collection of Dask."""
+    if isinstance(rows, np.ndarray):
+        import dask.array as da
+
+        return da.from_array(rows, chunks=(len(rows) // n_chunks + 1, -1))
+    import dask.dataframe as dd
+
+    return dd.from_pandas(rows, npartitions=n_chunks)
+
+
+def measure(data: object, labels: AnyArray, n_answers: int, seed: int) -> tuple[list[int], bela.Result, float]:
+    """Answer so many questions: their rows, what came out, and the seconds that it took."""
+    start, asked = time.perf_counter(), list[int]()
+    campaign = bela.Campaign(data, target=0.99, seed=seed)
+    while len(asked) < n_answers and campaign.stop_reason is None:
+        for question in campaign.ask(min(10, n_answers - len(asked))):
+            asked.append(question.row)
+            campaign.tell(question.id, labels[question.row])
+    result = campaign.result()
+    return asked, result, time.perf_counter() - start
+
+
+def main() -> None:
+    """Compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data")
+    parser.add_argument("--label")
+    parser.add_argument("--stop-after", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--chunks", type=int, default=7)
+    parser.add_argument("--many", type=int, help="rows beyond which the learner sees a sample")
+    options = parser.parse_args()
+    if options.many is not None:
+        _rows.MANY_ROWS = options.many
+    from distributed import Client, LocalCluster
+
+    rows, labels = read(options.data, options.label)
+    asked, here, seconds = measure(rows, labels, options.stop_after, options.seed)
+    print(json.dumps({"in": "memory", "seconds": round(seconds, 1), "lower": here.certificate.lower}))
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
+        collection = as_collection(rows, options.chunks)
+        there_asked, there, far_seconds = measure(collection, labels, options.stop_after, options.seed)
+        print(json.dumps({"in": "Dask", "seconds": round(far_seconds, 1), "lower": there.certificate.lower}))
+    same = {
+        "questions": asked == there_asked,
+        "labels": np.array_equal(here.labels, there.labels),
+        "probabilities": np.array_equal(here.probability, there.probability),
+        "certificate": here.certificate == there.certificate,
+    }
+    share = float(np.mean(here.labels == labels))
+    print(json.dumps({"rows": len(labels), "asked": len(asked), "right": round(share, 4), "same": same}))
+    assert all(same.values())
+
+
+if __name__ == "__main__":
+    main()
