@@ -1,7 +1,7 @@
 """How the labelling page's server bears up: many people answering at once, and one person waiting for the next row.
 
     python benchmarks/web_load.py [--people 20] [--rate 5] [--seconds 120]
-    python benchmarks/web_load.py --people 20 --rate 0.25 --ahead 1 --kills 2
+    python benchmarks/web_load.py --data digits --method random --people 20 --rate 0.25 --ahead 1 --kills 2
 
 Starts a real server on MNIST (in BELA_DATA; or on --data), lets so many simulated people answer at so many answers a
 second, each by a link of their own and with a page that leases rows ahead, keeps answers until they are acknowledged,
