@@ -21,9 +21,9 @@ from bela.web._roles import for_annotators
 from bela.web._serve import _people
 
 OPEN = {
-    "GET /api/me", "GET /api/state", "GET /api/events", "GET /api/history", "GET /api/guidelines", "GET /api/flags",
+    "GET /api/me", "GET /api/state", "GET /api/events", "GET /api/history", "GET /api/guidelines",
     "GET /api/rows/{row}/images/{column}", "POST /api/lease", "POST /api/release", "POST /api/answers",
-    "POST /api/undo", "POST /api/relabel", "POST /api/flags",
+    "POST /api/undo", "POST /api/relabel", "POST /api/flags", "POST /api/rows/find",
 }  # fmt: skip
 """What annotators may ask for. A new address is for owners, until it is written down here and keeps others' labels."""
 
@@ -35,6 +35,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /api/relabel": {"row": 0, "label": "cat"},
     "POST /api/settle": {"row": 0, "label": "cat"},
     "POST /api/flags": {"row": 0, "comment": "odd"},
+    "POST /api/rows/find": {"text": "pet", "limit": 20},
     "POST /api/classes": {"action": "rename", "label": "cat", "to": "kitten"},
     "POST /api/classes/new": {"labels": ["bird"]},
     "POST /api/aim": {"target": 0.9, "budget": None},

@@ -20,7 +20,6 @@ from bela.oracles import ORACLES
 from bela.records import DEFAULT_TARGET
 
 CANNOT_TELL = "cannot tell"
-
 _DATA = (
     f"A file ({', '.join(readers_by_ending())}), a folder of images or of parts of a table, an address "
     f"of Parquet files (s3://...), or a dataset by name ({', '.join(DATASETS)})"
@@ -31,20 +30,18 @@ FolderArgument = Annotated[
     str, typer.Argument(metavar="DIR", help="The folder of the campaign, such as cats.bela; the data's name will do.")
 ]
 _ALLOW_CODE = (
-    "Let the campaign run the function or the model that it names for its features, now and as long as they stay as "
-    "they are. Needed for campaigns of somebody else; look at their code first."
+    "Let the campaign run the function or model that it names, as long as it stays as it is; look at its code first."
 )
 _DASK = (
-    "Have the workers of a Dask cluster read the rows, which must be Parquet that they can reach, and compute: the "
-    "address of its scheduler, or local for one on this machine. What comes out is the same."
+    "Have the workers of a Dask cluster read the rows (Parquet that they can reach) and compute: the address of its "
+    "scheduler, or local for one on this machine. What comes out is the same."
 )
 DaskAddress = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help=_DASK)]
 AllowCode = Annotated[bool, typer.Option("--allow-code", help=_ALLOW_CODE)]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of words.")]
-_JSON_TO = "Write the outcome as JSON; - for stdout."
-JsonTo = Annotated[str | None, typer.Option("--json", metavar="FILE", help=_JSON_TO)]
-_STOP_AFTER = "Stop after this many answers, without telling the method beforehand."
-StopAfter = Annotated[int | None, typer.Option("--stop-after", min=0, metavar="N", help=_STOP_AFTER)]
+JsonTo = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the outcome as JSON; - for stdout.")]
+_AFTER = "Stop after so many answers, without telling the method."
+StopAfter = Annotated[int | None, typer.Option("--stop-after", min=0, metavar="N", help=_AFTER)]
 
 T = TypeVar("T")
 

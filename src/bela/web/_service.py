@@ -12,25 +12,16 @@ from bela.campaign import StoredCampaign, audited_label
 from bela.errors import BelaError, LabelError, ParameterError, QuestionError
 from bela.labels import label_from_text
 from bela.records import Label, Question
-from bela.views import (
-    CampaignStatus,
-    Finder,
-    FoundPlace,
-    FoundRows,
-    Labels,
-    Monitor,
-    Pictures,
-    RowView,
-    Wanted,
-    differing,
+
+from bela.views import (  # isort: skip
+    CampaignStatus, Finder, FoundPlace, FoundRows, Labels, Monitor, Pictures, RowView, Wanted, differing,
 )  # fmt: skip
 from bela.web._assignments import Assignments, Choice
 from bela.web._leases import KeptLeases, Seat
 from bela.web._models import AnswerIn, AnswersOut, QuestionOut, Refused
 
-_LOOKING = 0.1  # seconds for which texts are looked through at once
-
 Who = tuple[str | None, ...]
+_LOOKING = 0.1  # seconds for which texts are looked through at once
 _MOST_GONE = 1000  # tabs that are remembered after they were closed
 
 

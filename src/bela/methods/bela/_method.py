@@ -21,9 +21,12 @@ from bela.methods.bela._helping import (  # isort: skip
     declined_rows, examples_for_helper, helped_answers, is_worthless, rows_for_helper,
 )  # fmt: skip
 from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
-from bela.methods.bela._looks import TRAINING, Epoch, likely_error
+from bela.methods.bela._looks import TRAINING, Epoch
 from bela.methods.bela._parts import take_parts
-from bela.methods.bela._planning import AGAIN, Plan, Situation, make_ladder, make_plan, told
+
+from bela.methods.bela._planning import (  # isort: skip
+    AGAIN, LAST, RELEASE, Plan, Situation, make_ladder, make_plan, take_stock, told,
+)  # fmt: skip
 from bela.methods.bela._population import Pool
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
@@ -35,9 +38,6 @@ _FIRST, _BATCH = "first-questions", 64  # what is kept of the first, and the mos
 _LIVE = 0.6  # of alpha, for the looks of the first epoch
 _LIVE_WITH_AN_END = 0.2  # the same where there is a target or a budget, as releases will need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
-_RELEASE = 0.75  # of what is left, for a release that is to reach the target
-_LAST = 0.9  # of what is left, for one that is to be looked at when the budget is used up
-_RECENT = 4  # revisions that tell how fast the error falls
 _HALFWAY = 0.2  # of that, for a look at half of its draws
 
 
@@ -324,7 +324,7 @@ class Bela(AssessingMethod):
     def _release(self, book: Book) -> RevisionJob:
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
         plan, left = self._current_plan(book), self.certificates.alpha.left
-        last, favours = _LAST * left, book.class_target is not None  # uniform draws would favour nothing
+        last, favours = LAST * left, book.class_target is not None  # uniform draws would favour nothing
         looks = () if plan.n_draws is None or favours else (
             (plan.n_draws // 2, _HALFWAY * last), (plan.n_draws, (1 - _HALFWAY) * last),
         )  # fmt: skip
@@ -332,7 +332,7 @@ class Bela(AssessingMethod):
         return self._job(
             book, Answers(rows=rows, codes=book.known[rows]), taken=book.asked | (book.known != UNKNOWN),
             n_next=lambda error, n_classes: n_next, separated=False, looks=looks,
-            alpha=0.0 if looks else _RELEASE * left if plan.n_draws is None else last,
+            alpha=0.0 if looks else RELEASE * left if plan.n_draws is None else last,
         )  # fmt: skip
 
     def _job(
@@ -371,18 +371,7 @@ class Bela(AssessingMethod):
         return self._plan
 
     def _situation(self, book: Book) -> Situation:
-        certificates, index = self.certificates, self.certificates.certified
-        last = len(certificates.revisions) - 1 if index is None else index
-        replay = self._replay(last, book)
-        alpha = _RELEASE * certificates.alpha.left if index is None else certificates.alpha_of(index)
-        recent = certificates.revisions[-_RECENT:]
-        return Situation(
-            book=book, certified=certificates.revisions[last], alpha=alpha,
-            sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
-            errors=np.array([likely_error(revision, self.epoch, certificates.said) for revision in recent]),
-            later_alpha=_RELEASE * certificates.alpha.left, last_alpha=_LAST * certificates.alpha.left,
-            released=index is not None, n_draws=replay.n_draws, bets=replay.bets, mends=certificates.mends,
-        )  # fmt: skip
+        return take_stock(book, self.certificates, self.epoch)
 
     def _replay(self, index: int, book: Book) -> Replay:
         return self.certificates.replay(index, book.declined, start=self.epoch.start)

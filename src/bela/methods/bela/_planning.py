@@ -7,10 +7,15 @@ import numpy as np
 
 from bela.book import Book
 from bela.bounds import ErrorBets, draws_needed, draws_to_mend, likely_shares, share_lower
+from bela.methods.bela._certificates import Certificates
+from bela.methods.bela._looks import Epoch, likely_error
 from bela.methods.bela._revision import Revision
 from bela.records import RUNGS, FloatArray, Forecast, Prospect, Role, Rung
 from bela.shares import allowed_errors
 
+RELEASE = 0.75  # of the alpha that is left, for a release that is to reach the target
+LAST = 0.9  # of the same, for one that is to be looked at when the budget is used up
+_RECENT = 4  # revisions that tell how fast the error falls
 AGAIN = 1.4  # a release follows another when it has so many times the answers to learn from
 _USUAL_SLOPE = 0.45  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
 _DOUBT = 0.5  # weight of the usual slope, as the spread of log sizes that it would take to doubt it
@@ -46,6 +51,22 @@ class Situation:
     n_draws: int
     mends: bool = False  # whether draws look for errors while too many are left
     bets: ErrorBets  # what training answers, and draws if there are any, say about its errors
+
+
+def take_stock(book: Book, certificates: Certificates, epoch: Epoch) -> Situation:
+    """Say where a campaign stands: by the release that is being certified, or else by the last revision."""
+    index, left = certificates.certified, certificates.alpha.left
+    last = len(certificates.revisions) - 1 if index is None else index
+    replay = certificates.replay(last, book.declined, start=epoch.start)
+    recent = certificates.revisions[-_RECENT:]
+    return Situation(
+        book=book, certified=certificates.revisions[last],
+        alpha=RELEASE * left if index is None else certificates.alpha_of(index),
+        sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
+        errors=np.array([likely_error(revision, epoch, certificates.said) for revision in recent]),
+        later_alpha=RELEASE * left, last_alpha=LAST * left,
+        released=index is not None, n_draws=replay.n_draws, bets=replay.bets, mends=certificates.mends,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
