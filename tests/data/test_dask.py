@@ -16,7 +16,7 @@ from bela.cli import app, main
 from bela.data import on_cluster, open_table
 from bela.errors import ClusterError, DataError, ParameterError
 from bela.exports import check_export, export, read_certificate
-from bela.features import learner_rows, prepare
+from bela.features import learner_features, learner_rows, prepare
 from bela.protocols import BLOCK_ROWS
 from bela.records import Role
 
@@ -152,6 +152,18 @@ def test_a_campaign_of_a_frame_is_the_same(client, pets):
     assert not (a.linear != b.linear).nnz
     assert np.array_equal(a.columns, b.columns, equal_nan=True)
     assert_same(frame, there, y)
+
+
+@pytest.mark.parametrize("features", ["auto", "raw"])
+def test_images_are_the_same(client, features):
+    """Arrays with more dimensions: by gradients, or as nothing but numbers."""
+    images = np.random.default_rng(2).integers(0, 256, (300, 8, 8), dtype=np.uint8)
+    here, there = (prepare(data, features=features) for data in (images, da.from_array(images, chunks=(70, 3, 8))))
+    a, b = (learner_features(data.source) for data in (here, there))
+    if features == "raw":
+        a, b = a.dense, b.dense
+    assert np.array_equal(a, b)
+    assert there.table.fingerprint == here.table.fingerprint
 
 
 def test_without_a_cluster_threads_compute(blobs, pets):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +26,10 @@ from bela.records import AnyArray, IntArray, Matrix
 
 
 class FarSource:
-    """Features on other machines: a `ReadySource`."""
+    """Features on other machines, a `ReadySource`; what follows from them may be `kept` in a folder here."""
 
-    def __init__(self, blocks: FarBlocks[Prepared]) -> None:
-        self._blocks = blocks
+    def __init__(self, blocks: FarBlocks[Prepared], kept: tuple[Path, str] | None) -> None:
+        self._blocks, self.kept = blocks, kept
         self.n_rows = blocks.n_rows
         self.n_features = int(blocks.take(np.zeros(1, np.intp)).dense.shape[1])
 
@@ -51,7 +52,9 @@ def is_far(records: Table, plan: FeaturePlan) -> bool:
     return isinstance(records, FarTable) and not here
 
 
-def far_features(records: Table, plan: FeaturePlan, *, seed: int, step: Step) -> FarSource:
+def far_features(
+    records: Table, plan: FeaturePlan, *, seed: int, step: Step, kept: tuple[Path, str] | None = None
+) -> FarSource:
     """Turn all rows into features where they lie."""
     if not isinstance(records, FarTable):
         raise TypeError("features are computed elsewhere only if the rows lie elsewhere")
@@ -66,8 +69,8 @@ def far_features(records: Table, plan: FeaturePlan, *, seed: int, step: Step) ->
         step("computing features", n_done / rows.n_rows)
     mean = total / rows.n_rows
     if mean == 0:
-        return FarSource(made)
-    return FarSource(made.mapped(partial(_scaled, 1 / np.sqrt(mean)), Prepared.take, Prepared.stack))
+        return FarSource(made, kept)
+    return FarSource(made.mapped(partial(_scaled, 1 / np.sqrt(mean)), Prepared.take, Prepared.stack), kept)
 
 
 def _of_dense(function: Callable[[Matrix], AnyArray], block: Prepared) -> AnyArray:

@@ -25,7 +25,15 @@ from bela.features._fit import fit_parts, function_features, raw_numbers
 from bela.features._plan import FeaturePlan, array_of, open_features, plan_features
 from bela.features._rows import is_many
 from bela.features._scaling import Floats, Prepared
-from bela.features._source import FeatureSource, FeatureWriter, NoFeatures, image_shape, learner_blocks, read_features
+from bela.features._source import (
+    FeatureSource,
+    FeatureWriter,
+    NoFeatures,
+    as_numbers,
+    image_shape,
+    learner_blocks,
+    read_features,
+)
 from bela.features.embedding import Embed, Reading
 from bela.protocols import Source, Table
 from bela.records import Json, Matrix
@@ -151,15 +159,16 @@ def compute_features(
     """
     _check(records, plan)
     if isinstance(records, ArrayTable) and isinstance(records.array, SourceRows) and plan.features in ("auto", "raw"):
-        return records.array.source
-    if is_far(records, plan):
-        return far_features(records, plan, seed=seed, step=_forwards(progress))
+        return as_numbers(records.array.source) if plan.features == "raw" else records.array.source
     cache = cache and Path(cache)
     vectors = vectors or (cache or cache_folder()) / "embeddings"
     job = _Job(
         records=records, plan=plan, cache=cache, vectors=vectors, seed=seed, tell=_forwards(progress),
         bar=progress or (lambda what, share: None), allowed=allowed,
     )  # fmt: skip
+    if is_far(records, plan):
+        kept = None if cache is None else (cache, job.key())
+        return far_features(records, plan, seed=seed, step=job.tell, kept=kept)
     return job.computed() if cache is None else job.kept(cache)
 
 

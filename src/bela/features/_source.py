@@ -3,6 +3,7 @@
 On disk they are plain .npy files that are memory-mapped.
 """
 
+import copy
 import os
 import shutil
 import weakref
@@ -53,6 +54,13 @@ class FeatureSource(ArraySource):
 
 
 @runtime_checkable
+class KeptSource(Protocol):
+    """A source whose features may be kept in a cache: in which folder, and a digest of what they depend on."""
+
+    kept: tuple[Path, str] | None
+
+
+@runtime_checkable
 class ImageSource(Protocol):
     """A source whose rows may be images: their height, width and channels, None where they are not."""
 
@@ -88,12 +96,21 @@ def learner_rows(source: Source, seed: int = 0) -> LearnerRows:
 
 def kept_in(source: Source) -> tuple[Path, str] | None:
     """Return the folder that the features of a source are kept in, if they are, with a digest of what made them."""
-    return source.kept if isinstance(source, FeatureSource) else None
+    return source.kept if isinstance(source, KeptSource) else None
 
 
 def image_shape(source: Source) -> tuple[int, ...] | None:
     """Return height, width and channels where the rows of a source are images."""
     return source.image_shape if isinstance(source, ImageSource) else None
+
+
+def as_numbers(source: Source) -> Source:
+    """Return a source whose rows are nothing but numbers, even if they are images."""
+    if not isinstance(source, ImageSource) or source.image_shape is None:
+        return source
+    flat = copy.copy(source)
+    flat.image_shape = None
+    return flat
 
 
 def learner_blocks(source: Source, seed: int) -> Iterator[Prepared]:
