@@ -13,7 +13,7 @@ from bela.bench._data import load_labelled, missing
 from bela.bench._figures import draw_dots
 from bela.bench._memory import peak_mb
 from bela.bench._pac import pac_labels
-from bela.bench._parts import Part, Row, Scope, table
+from bela.bench._parts import BenchPart, Row, Scope, table
 from bela.experiments import save_figure
 
 CLAIMS = [
@@ -151,7 +151,7 @@ def _draw(rows: Sequence[Row], folder: Path) -> list[str]:
     return ["answers.svg"]
 
 
-ANSWERS = Part(
+ANSWERS = BenchPart(
     name="answers", title="Answers needed, method by method", key=("data", "features", "target", "method", "seed"),
     jobs=_jobs, measure=measure_answers, describe=_describe, draw=_draw,
     is_instant=lambda job: job["method"] in ITS_OWN,

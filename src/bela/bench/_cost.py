@@ -10,7 +10,7 @@ import numpy as np
 from bela.bench._data import load_features, load_labelled, missing
 from bela.bench._measure import one_pass, share_right, time_campaign
 from bela.bench._memory import peak_mb
-from bela.bench._parts import Part, Row, Scope, table
+from bela.bench._parts import BenchPart, Row, Scope, table
 from bela.campaign import Campaign
 from bela.records import FloatArray
 
@@ -79,7 +79,7 @@ def _describe(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-COST = Part(
+COST = BenchPart(
     name="cost", title="What a campaign costs", key=("data", "target", "seed"),
     jobs=_jobs, measure=measure_cost, describe=_describe, draw=lambda rows, folder: [],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from bela.bench._data import MADE_CLASSES, MADE_FEATURES, made_rows
 from bela.bench._figures import draw_powers
 from bela.bench._measure import share_right, time_campaign, wide_pass
 from bela.bench._memory import peak_mb
-from bela.bench._parts import Part, Row, Scope, table
+from bela.bench._parts import BenchPart, Row, Scope, table
 from bela.campaign import Campaign
 from bela.experiments import save_figure
 
@@ -109,7 +109,7 @@ def _draw(rows: Sequence[Row], folder: Path) -> list[str]:
     return ["growth.svg"]
 
 
-GROWTH = Part(
+GROWTH = BenchPart(
     name="growth", title="Growth with the number of rows", key=("n_rows", "answers", "seed"),
     jobs=_jobs, measure=measure_growth, describe=_describe, draw=_draw,
 )  # fmt: skip

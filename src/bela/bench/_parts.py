@@ -34,7 +34,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class BenchPart:
     """One kind of claim: what is measured, and how it is told.
 
     `key` names the columns that say what a row is about. `jobs` returns what is to be measured and what is left out, in
@@ -77,7 +77,7 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
 
 
 def measure_missing(
-    part: Part, jobs: Iterable[Row], path: Path, *, begin: Callable[[Row], object] = lambda job: None
+    part: BenchPart, jobs: Iterable[Row], path: Path, *, begin: Callable[[Row], object] = lambda job: None
 ) -> Iterator[Row]:
     """Measure the jobs that a table has no row for, or one with an error; yield each row when it is in the table.
 

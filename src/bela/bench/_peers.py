@@ -16,7 +16,7 @@ from bela.bench._environments import NotInstalled, make_environment, peer_file, 
 from bela.bench._measure import memory_gb, time_campaign
 from bela.bench._memory import peak_mb
 from bela.bench._pac import pac_for_budget
-from bela.bench._parts import ONE_THREAD, Part, Row, Scope
+from bela.bench._parts import ONE_THREAD, BenchPart, Row, Scope
 from bela.bench._peers_told import MARKS, describe_peers, draw_peers
 from bela.bench.peers import _loop
 from bela.campaign import Campaign
@@ -155,7 +155,7 @@ def _codes(truth: AnyArray) -> IntArray:
     return np.unique(truth, return_inverse=True)[1].astype(np.int64)
 
 
-PEERS = Part(
+PEERS = BenchPart(
     name="peers", title="Side by side with other programs", key=("data", "peer", "seed", "answers"),
     jobs=_jobs, measure=measure_peer, describe=describe_peers, draw=draw_peers,
 )  # fmt: skip

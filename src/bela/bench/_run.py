@@ -10,17 +10,17 @@ from bela.bench._answers import ANSWERS
 from bela.bench._cost import COST
 from bela.bench._growth import GROWTH
 from bela.bench._measure import describe_machine
-from bela.bench._parts import Part, Row, Scope, measure_missing, read_rows
+from bela.bench._parts import BenchPart, Row, Scope, measure_missing, read_rows
 from bela.bench._peers import PEERS
 from bela.errors import ParameterError
 from bela.storage import write_durably
 
-PARTS: Mapping[str, Part] = {"a": ANSWERS, "b": COST, "c": GROWTH, "d": PEERS}
+PARTS: Mapping[str, BenchPart] = {"a": ANSWERS, "b": COST, "c": GROWTH, "d": PEERS}
 """By the letters that they are called by."""
 PAGE = "README.md"
 
 
-def chosen_parts(only: str) -> list[Part]:
+def chosen_parts(only: str) -> list[BenchPart]:
     """Return the parts that letters or names stand for, divided by commas."""
     named = {**PARTS} | {part.name: part for part in PARTS.values()}
     words = [word.strip() for word in only.split(",") if word.strip()]
@@ -31,7 +31,7 @@ def chosen_parts(only: str) -> list[Part]:
 
 
 def run_parts(
-    parts: Sequence[Part], scope: Scope, folder: Path, *, watch: Callable[[Part, Row | None, int, int], object],
+    parts: Sequence[BenchPart], scope: Scope, folder: Path, *, watch: Callable[[BenchPart, Row | None, int, int], object],
     say: Callable[[str], object],
 ) -> Path:  # fmt: skip
     """Measure what a folder has no rows for, part by part, and return the page that is written after each.
@@ -57,7 +57,7 @@ def run_parts(
     return page
 
 
-def name_job(row: Row, part: Part) -> str:
+def name_job(row: Row, part: BenchPart) -> str:
     """Say what a row is about."""
     return " ".join(str(row[name]) for name in part.key)
 

@@ -12,7 +12,7 @@ from bela.cli._output import Output, make_progress
 from bela.errors import ParameterError
 
 if TYPE_CHECKING:
-    from bela.bench import Part
+    from bela.bench import BenchPart
 
 _ONLY = (
     "Parts, divided by commas: a (answers needed for a certified share), b (cost of a campaign), c (growth with the "
@@ -49,7 +49,7 @@ def bench(
     with make_progress() as bars:
         tasks = {part.name: bars.add_task(part.title, total=None, state="") for part in parts}
 
-        def watch(part: Part, job: dict[str, str | int | float | bool] | None, done: int, total: int) -> None:
+        def watch(part: BenchPart, job: dict[str, str | int | float | bool] | None, done: int, total: int) -> None:
             state = f"{done} of {total}" if job is None else f"{done} of {total}, now {name_job(job, part)}"
             bars.update(tasks[part.name], completed=done, total=total, state=state)
 
