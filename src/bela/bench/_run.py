@@ -31,8 +31,8 @@ def chosen_parts(only: str) -> list[BenchPart]:
 
 
 def run_parts(
-    parts: Sequence[BenchPart], scope: Scope, folder: Path, *, watch: Callable[[BenchPart, Row | None, int, int], object],
-    say: Callable[[str], object],
+    parts: Sequence[BenchPart], scope: Scope, folder: Path, *,
+    watch: Callable[[BenchPart, Row | None, int, int], object], say: Callable[[str], object],
 ) -> Path:  # fmt: skip
     """Measure what a folder has no rows for, part by part, and return the page that is written after each.
 
