@@ -102,7 +102,8 @@ def _wins(rows: Sequence[Row]) -> list[str]:
     late = [f"{_title(str(row['peer']))} on {row['data']}" for row in rows if _is_unfinished(row)]
     if late:
         parts.append(
-            f"Nothing is known of the places that a program did not get to, and BELA wins nothing there: {', '.join(late)}."
+            "Nothing is known of the places that a program did not get to, and BELA wins nothing there: "
+            f"{', '.join(late)}."
         )
     parts.append("Less time a question than BELA: " + ("; ".join(slower) or "nobody") + ".")
     return parts
