@@ -99,8 +99,18 @@ def _wins(rows: Sequence[Row]) -> list[str]:
             "random draws that nothing learns from until a release, which is what lets it say how many labels are "
             "right. Where the features are weak, each answer that is not learnt from is felt.",
         ]
+    late = [f"{_title(str(row['peer']))} on {row['data']}" for row in rows if _is_unfinished(row)]
+    if late:
+        parts.append(
+            "Nothing is known of the places that a program did not get to, and BELA wins nothing there: "
+            f"{', '.join(late)}."
+        )
     parts.append("Less time a question than BELA: " + ("; ".join(slower) or "nobody") + ".")
     return parts
+
+
+def _is_unfinished(row: Row) -> bool:
+    return f"right_{max(mark for mark in MARKS if mark <= int(row['answers']))}" not in row
 
 
 def _drawn(rows: Sequence[Row]) -> str:
