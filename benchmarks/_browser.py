@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from pathlib import Path
 from bela.campaign import open_campaign
 from bela.web import serve
 stored = open_campaign(Path(sys.argv[1]), background=True)
-serve(stored, token=None, open_browser=False, **json.loads(sys.argv[2]))
+serve(stored, open_browser=False, **{"token": False} | json.loads(sys.argv[2]))
 """
 
 
@@ -43,7 +43,7 @@ def serving(folder: Path, port: int, **options: Any) -> Iterator[str]:
         url = f"http://localhost:{port}/"
         while server.poll() is None:
             try:
-                state_of(url)
+                urllib.request.urlopen(f"{url}healthz", timeout=30).close()  # noqa: S310
                 break
             except OSError:
                 time.sleep(0.2)
@@ -51,13 +51,6 @@ def serving(folder: Path, port: int, **options: Any) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait()
-
-
-def state_of(url: str) -> Mapping[str, Any]:
-    """Return where a campaign stands."""
-    with urllib.request.urlopen(f"{url}api/state", timeout=30) as answer:  # noqa: S310
-        state: Mapping[str, Any] = json.load(answer)
-    return state
 
 
 def load() -> float:

@@ -100,11 +100,11 @@ def answer(client: TestClient, tracer: Tracer, stored: StoredCampaign) -> Trace:
     """Answer one question by the truth; return what that passes through."""
     leased: list[dict[str, int]] = []
     while not leased:
-        leased = client.post("/api/lease", json={"by": "Ann", "n": 2}).json()["questions"]
+        leased = client.post("/api/lease", json={"n": 2}).json()["questions"]
         if not leased:  # a revision is being made
             stored.campaign.ask()
     label = ("even", "odd")[leased[0]["row"] % 2]
-    body = {"by": "Ann", "answers": [{"question": leased[0]["id"], "label": label}]}
+    body = {"answers": [{"question": leased[0]["id"], "label": label}]}
     tracer.trace = trace = Trace()
     client.post("/api/answers", json=body).raise_for_status()
     tracer.trace = None
@@ -117,7 +117,7 @@ def measure(n_answers: int) -> list[Trace]:
     tracer.install()
     with tempfile.TemporaryDirectory() as folder, make_campaign(Path(folder)) as stored:
         service = LabelService(stored, team=True)
-        client = TestClient(create_app(service, token=None), base_url="http://localhost")
+        client = TestClient(create_app(service, team=None), base_url="http://localhost")
         for _ in range(60):
             answer(client, tracer, stored)
             service.refresh()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import random
 import tempfile
 import time
@@ -18,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from _browser import chromium, pictures_file, serving
-from bela.campaign import create_campaign
+from bela.campaign import Team, create_campaign
 from bela.views import ChartPoint, Notes
 
+PEOPLE = ["Ada", "Bo", "Cleo"]
 CLOTHES = ["T-shirt", "Trousers", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
 AREAS = ["card", "transfer", "top_up", "exchange", "pin", "balance", "refund"]
 MATTERS = [
@@ -73,7 +75,7 @@ def make_clothes(folder: Path, n_rows: int, n_answers: int, target: float) -> Pa
     codes = pictures_file(data, "fashion-mnist", n_rows)
     names = [CLOTHES[code] for code in codes]
     with create_campaign(data, campaign, classes=CLOTHES, target=target) as stored:
-        answer(stored, names, n_answers, ["Ada", "Bo", "Cleo"])
+        answer(stored, names, n_answers, PEOPLE)
     np.save(folder / "codes.npy", codes)
     return campaign
 
@@ -103,7 +105,6 @@ class Camera:
     def open(self, route: str = "", **options: Any) -> Any:
         """Open a page of its own as Ada, and wait for what is slow."""
         context = self._browser.new_context(**({"viewport": DESKTOP} | options))
-        context.add_init_script("if (location.host) localStorage.setItem('bela.name', '\"Ada\"')")
         context.set_default_timeout(120_000)
         self.page = context.new_page()
         self.page.goto(f"{self._url}#/{route}")
@@ -277,8 +278,13 @@ def main() -> None:
         if arguments.texts:
             return
         campaign = make_clothes(folder, arguments.rows, arguments.answers, arguments.target)
-        with serving(campaign, arguments.port + 3, team=True, lease_seconds=5.0) as url:
-            camera = Camera(browser, url, arguments.to)
+        os.environ["BELA_CONFIG"] = str(folder / "config")  # for links that are of no use afterwards
+        team = Team.of(campaign)
+        ada = team.owner("Ada")
+        for name in PEOPLE[1:]:
+            team.add(name)
+        with serving(campaign, arguments.port + 3, team=True, token=True, lease_seconds=5.0) as url:
+            camera = Camera(browser, f"{url}?token={ada.token}", arguments.to)
             clothes(camera)
             reach(camera, np.load(folder / "codes.npy"))
             report(camera)

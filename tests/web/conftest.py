@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from bela.campaign import StoredCampaign, create_campaign, open_campaign
+from bela.campaign import StoredCampaign, Team, create_campaign, open_campaign
 from bela.web import LabelService, create_app
 
 N_ROWS = 120
@@ -77,21 +78,41 @@ def service(stored: StoredCampaign, clock: Clock) -> LabelService:
     return LabelService(stored, team=True, clock=clock, lease_seconds=60)
 
 
-class Page:
-    """Somebody's browser: a client that has the token, and answers with the truth."""
+def team_of_ann(token: str = TOKEN) -> Team:
+    """Return people of whom Ann is the owner, by a token that is known beforehand; nothing of it is on disk."""
+    team = Team()
+    team._put(replace(team.owner("Ann"), token=token))
+    return team
 
-    def __init__(self, service: LabelService, *, token: str | None = TOKEN, known: bool = True) -> None:
+
+class Page:
+    """Ann's browser, which answers with the truth; she owns the campaign, and so do all whose names are given.
+
+    It can be anybody's, who is then let in by a token of their own.
+    """
+
+    def __init__(
+        self, service: LabelService, *, token: str | None = TOKEN, known: bool = True, **options: Any
+    ) -> None:  # fmt: skip
         self.service, self.token = service, token
-        app = create_app(service, token=token)
+        self.team = None if token is None else team_of_ann(token)
+        app = create_app(service, team=self.team, **options)
         self.http = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
         if known and token is not None:
             self.http.headers["Authorization"] = f"Bearer {token}"
         self.headers = {"Authorization": f"Bearer {token}", "Host": "localhost"}
         self.get, self.put = self.http.get, self.http.put
 
-    def post(self, path: str, status: int = 200, **body: Any) -> Any:
-        """Send something, and return what comes back."""
-        response = self.http.post(path, json=body)
+    def of(self, name: str, role: str = "owner") -> dict[str, str]:
+        """Return the headers of somebody's requests, who is let in if they were not yet."""
+        if self.team is None:
+            return {}
+        member = self.team.named(name) or self.team.add(name, is_owner=role == "owner")
+        return {"Authorization": f"Bearer {member.token}"}
+
+    def post(self, path: str, status: int = 200, *, by: str = "Ann", **body: Any) -> Any:
+        """Send something in somebody's name, and return what comes back."""
+        response = self.http.post(path, json=body, headers=self.of(by))
         assert response.status_code == status, response.text
         return response.json() if response.content else None
 
@@ -120,10 +141,12 @@ def make_page(stored: StoredCampaign) -> Iterator[Callable[..., Page]]:
     """Return a function that serves the campaign to somebody."""
     pages: list[Page] = []
 
-    def make(*, token: str | None = TOKEN, known: bool = True, **options: Any) -> Page:
+    def make(
+        *, token: str | None = TOKEN, known: bool = True, serving: dict[str, Any] | None = None, **options: Any
+    ) -> Page:
         service = LabelService(stored, **{"team": True, **options})
         service.prepare()
-        page = Page(service, token=token, known=known)
+        page = Page(service, token=token, known=known, **(serving or {}))
         page.http.__enter__()
         pages.append(page)
         return page

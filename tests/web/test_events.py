@@ -12,6 +12,9 @@ import pytest
 from bela.web import AnswerIn, LabelService
 from bela.web import _broadcast as broadcast_module
 from bela.web._broadcast import Broadcast
+from bela.web._identity import Visitor
+
+OWNER = Visitor(id="", name="Ann", is_owner=True)
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def broadcast(service: LabelService, monkeypatch: pytest.MonkeyPatch) -> Any:
 async def read(broadcast: Broadcast, until: Any) -> list[str]:
     """Read events until one fits."""
     found: list[str] = []
-    async for line in broadcast.lines():
+    async for line in broadcast.lines(OWNER):
         found.append(line)
         if until(line):
             return found
@@ -65,7 +68,7 @@ def test_not_more_than_five_a_second(service: LabelService, broadcast: Broadcast
 
     async def listen() -> int:
         async def hear() -> None:
-            async for line in broadcast.lines():
+            async for line in broadcast.lines(OWNER):
                 lines.extend([line] if "event" in line else [])
 
         heard = asyncio.create_task(hear())
@@ -108,7 +111,7 @@ def test_a_tab_is_in_sight_for_as_long_as_it_listens(service: LabelService, broa
     """Then another tab of the same person goes on with what it had."""
 
     async def listen() -> None:
-        heard, line = asyncio.Event(), broadcast.lines("first")
+        heard, line = asyncio.Event(), broadcast.lines(OWNER, "first")
 
         async def hear() -> None:
             async for _ in line:

@@ -36,7 +36,7 @@ def test_a_row_is_leased_answered_and_undone(page: Any) -> None:
     assert undone["undone"] == {"kind": "answer", "question": question["id"], "row": question["row"]}
     assert undone["question"]["id"] == question["id"]
     assert undone["state"]["answers"] == 0
-    assert shape(page.http.post("/api/undo", json={"by": "Ann"})) == (409, "conflict")
+    assert shape(page.http.post("/api/undo", json={})) == (409, "conflict")
     page.post("/api/release", 204, by="Ann", questions=[question["id"]])
 
 
@@ -107,7 +107,7 @@ def test_classes(page: Any) -> None:
         {"action": "rename", "label": "cat", "to": "dog"},
         {"action": "forget", "label": "cat"},
     ):
-        assert shape(page.http.post("/api/classes", json={"by": "Ann", **body}))[0] == 400
+        assert shape(page.http.post("/api/classes", json={**body}))[0] == 400
 
 
 def test_people_and_disagreements(make_page: Callable[..., Any]) -> None:
@@ -126,7 +126,7 @@ def test_people_and_disagreements(make_page: Callable[..., Any]) -> None:
     assert page.post("/api/settle", by="Ann", row=row, label="bird")["answers"] == 3
     assert row not in [entry["row"] for entry in page.get("/api/disagreements").json()]
     assert [entry["row"] for entry in page.get("/api/disagreements?settled=true").json()] == [row]
-    assert shape(page.http.post("/api/settle", json={"by": "Ann", "row": row + 1, "label": "x"})) == (409, "conflict")
+    assert shape(page.http.post("/api/settle", json={"row": row + 1, "label": "x"})) == (409, "conflict")
 
 
 def test_aim(page: Any, folder: Path) -> None:
@@ -141,23 +141,21 @@ def test_aim(page: Any, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("/api/lease", {}),
-        ("/api/lease", {"by": ""}),
-        ("/api/lease", {"by": "   "}),
-        ("/api/lease", {"by": "x" * 61}),
-        ("/api/lease", {"by": "Ann", "n": 0}),
-        ("/api/lease", {"by": "Ann", "n": 101}),
-        ("/api/lease", {"by": "Ann", "n": True}),
-        ("/api/lease", {"by": "Ann", "unknown": 1}),
-        ("/api/answers", {"by": "Ann", "answers": [{"question": 0, "label": "x" * 201}]}),
-        ("/api/answers", {"by": "Ann", "answers": [{"question": 0, "label": ""}]}),
-        ("/api/answers", {"by": "Ann", "answers": [{"question": 0, "label": 1.5}]}),
-        ("/api/answers", {"by": "Ann", "answers": [{"question": 0, "label": {"a": 1}}]}),
-        ("/api/answers", {"by": "Ann", "answers": [{"question": -1, "label": "cat"}]}),
-        ("/api/answers", {"by": "Ann", "answers": [{"question": 0}]}),
-        ("/api/answers", {"by": "Ann", "answers": [{"question": 0, "label": "x"}] * 101}),
-        ("/api/flags", {"by": "Ann", "row": 0, "comment": "x" * 2001}),
-        ("/api/relabel", {"by": "Ann", "row": 0, "label": None}),
+        ("/api/lease", {"by": "Ben"}),  # a name comes from the token, and from nowhere else
+        ("/api/lease", {"tab": "x" * 61}),
+        ("/api/lease", {"n": 0}),
+        ("/api/lease", {"n": 101}),
+        ("/api/lease", {"n": True}),
+        ("/api/lease", {"unknown": 1}),
+        ("/api/answers", {"answers": [{"question": 0, "label": "x" * 201}]}),
+        ("/api/answers", {"answers": [{"question": 0, "label": ""}]}),
+        ("/api/answers", {"answers": [{"question": 0, "label": 1.5}]}),
+        ("/api/answers", {"answers": [{"question": 0, "label": {"a": 1}}]}),
+        ("/api/answers", {"answers": [{"question": -1, "label": "cat"}]}),
+        ("/api/answers", {"answers": [{"question": 0}]}),
+        ("/api/answers", {"answers": [{"question": 0, "label": "x"}] * 101}),
+        ("/api/flags", {"row": 0, "comment": "x" * 2001}),
+        ("/api/relabel", {"row": 0, "label": None}),
         ("/api/exports", {"format": "docx"}),
         ("/api/undo", ["Ann"]),
     ],
@@ -171,10 +169,10 @@ def test_bad_bodies(looker: Any, path: str, body: Any) -> None:
 
 def test_bad_json_and_odd_text(looker: Any) -> None:
     """Neither broken JSON nor halves of characters nor another type of content get past the door."""
-    for content in (b"{", b"", b"null", b'{"by": "\\ud800"}', b'{"by": "Ann", "n": 1e999}', b"\xff\xfe", b"[" * 10_000):
+    for content in (b"{", b"", b"null", b'{"by": "\\ud800"}', b'{"n": 1e999}', b"\xff\xfe", b"[" * 10_000):
         response = looker.http.post("/api/lease", content=content, headers={"Content-Type": "application/json"})
         assert shape(response)[0] == 400, content[:20]
-    response = looker.http.post("/api/lease", content=b'{"by": "Ann"}', headers={"Content-Type": "text/plain"})
+    response = looker.http.post("/api/lease", content=b"{}", headers={"Content-Type": "text/plain"})
     assert shape(response)[0] == 400
 
 
@@ -203,8 +201,8 @@ def test_bad_addresses(looker: Any, method: str, path: str, status: int) -> None
 
 def test_unknown_rows_and_questions(looker: Any) -> None:
     """Well-formed, but about nothing."""
-    assert shape(looker.http.post("/api/relabel", json={"by": "Ann", "row": 500, "label": "cat"}))[0] == 404
-    assert shape(looker.http.post("/api/flags", json={"by": "Ann", "row": 500}))[0] == 404
+    assert shape(looker.http.post("/api/relabel", json={"row": 500, "label": "cat"}))[0] == 404
+    assert shape(looker.http.post("/api/flags", json={"row": 500}))[0] == 404
     refused = looker.post("/api/answers", by="Ann", answers=[{"question": 500, "label": "cat"}])["refused"]
     assert refused[0]["question"] == 500
 
@@ -212,7 +210,7 @@ def test_unknown_rows_and_questions(looker: Any) -> None:
 def test_a_full_disk_is_no_answer(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be written down is not accepted; it can be tried again."""
     questions = page.lease("Ann", 1)
-    body = {"by": "Ann", "answers": [{"question": questions[0]["id"], "label": "cat"}]}
+    body = {"answers": [{"question": questions[0]["id"], "label": "cat"}]}
 
     def refuse(*_: object) -> None:
         raise JournalError("journal.sqlite cannot be written: disk full")

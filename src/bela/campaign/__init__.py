@@ -10,12 +10,13 @@ from bela.campaign._inputs import column_texts, read_prediction, read_prediction
 from bela.campaign._predict import predict_new
 from bela.campaign._run import Simulation, label, run_campaign, simulate, step
 from bela.campaign._settings import SETTINGS, Settings, columns_apart, read_settings
+from bela.campaign._team import Member, Team, clean_name
 from bela.campaign._verify import Verification, Verifier
 
 __all__ = [
-    "SETTINGS", "AuditResult", "Backup", "Campaign", "Mistake", "Repeats", "Settings", "Simulation", "StoredCampaign",
-    "Verdict", "Verification", "Verifier", "audit_result", "audited_label", "back_up", "begin_audit", "certify",
-    "column_texts", "columns_apart", "create_campaign", "is_open", "label", "n_carried", "open_campaign", "predict_new",
-    "read_prediction", "read_predictions", "read_settings", "restore", "run_campaign", "simulate", "split_names",
-    "step",
+    "SETTINGS", "AuditResult", "Backup", "Campaign", "Member", "Mistake", "Repeats", "Settings", "Simulation",
+    "StoredCampaign", "Team", "Verdict", "Verification", "Verifier", "audit_result", "audited_label", "back_up",
+    "begin_audit", "certify", "clean_name", "column_texts", "columns_apart", "create_campaign", "is_open", "label",
+    "n_carried", "open_campaign", "predict_new", "read_prediction", "read_predictions", "read_settings", "restore",
+    "run_campaign", "simulate", "split_names", "step",
 ]  # fmt: skip

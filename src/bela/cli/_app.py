@@ -17,6 +17,7 @@ from bela.cli.certify import certify
 from bela.cli.demo import demo
 from bela.cli.export import export
 from bela.cli.label import label
+from bela.cli.people import people
 from bela.cli.predict import predict
 from bela.cli.report import report
 from bela.cli.reproduce import reproduce
@@ -40,7 +41,8 @@ app = typer.Typer(
     add_completion=False,
 )
 for command in (
-    demo, label, serve, run, status, rows, export, predict, report, undo, verify, backup, restore, certify, simulate,
+    demo, label, serve, people, run, status, rows, export, predict, report, undo, verify, backup, restore, certify,
+    simulate,
     reproduce,
 ):  # fmt: skip
     app.command()(command)

@@ -63,14 +63,16 @@ def answer_on_page(
     stored: StoredCampaign, output: Output, page: PageOptions, people: PeopleOptions | None = None
 ) -> None:
     """Serve the page until somebody stops it, which is how it ends."""
-    from bela.web import serve
+    from bela.web import serve, trust_proxy
 
     team = page if isinstance(page, TeamOptions) else TeamOptions()
     people = people or PeopleOptions()
     with suppress(KeyboardInterrupt):
         serve(
             stored, say=output.say,
-            host=page.host, port=page.port, open_browser=page.browser, token="" if page.token else None,
+            host=page.host, port=page.port, open_browser=page.browser, token=page.token,
             team=team is page, overlap=team.overlap, lease_seconds=team.lease, hosts=tuple(team.name or ()),
+            root_path=team.root_path or "", owner=team.owner,
+            proxy=trust_proxy(team.proxy_header, tuple(team.proxy or ()), team.proxy_secret),
             again=people.again, suggest_draws=people.suggest_draws,
         )  # fmt: skip

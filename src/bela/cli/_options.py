@@ -305,8 +305,26 @@ class TeamOptions(PageOptions):
         "How long a question is kept for whoever has it before them.",
         default=120.0, between=(5.0, None), metavar="SECONDS",
     )  # fmt: skip
+    owner: str | None = option(
+        "What the owner, who comes in by the address that is printed, is called beside their answers.",
+        metavar="NAME", shown="owner, or as it was",
+    )  # fmt: skip
     name: list[str] | None = option(
         "A further name that the server goes by, such as behind a proxy. Repeatable.", metavar="HOST"
+    )
+    root_path: str | None = option(
+        "The path that a proxy serves the page below, such as /pets.", metavar="PATH", shown="none"
+    )
+    proxy_header: str | None = option(
+        "The header in which a trusted proxy says who somebody is, such as Remote-User, for single sign-on. Needs "
+        "--proxy, --proxy-secret or both.",
+        metavar="HEADER",
+    )
+    proxy: list[str] | None = option(
+        "An address or a network that the trusted proxy, and nobody else, comes from. Repeatable.", metavar="ADDRESS"
+    )
+    proxy_secret: Path | None = option(
+        "A file with a secret that the trusted proxy sends along in the header X-Bela-Proxy-Secret.", metavar="FILE"
     )
 
 

@@ -5,11 +5,12 @@ from bela.storage._atomic import lock_file, open_fresh, sync_file, sync_folder, 
 from bela.storage._journals import MemoryJournal, SQLiteJournal
 from bela.storage._kept import find_kept, keep, read_checked, write_checked
 from bela.storage._links import check_no_links
+from bela.storage._own import config_folder, read_own, write_own
 from bela.storage._paid import PaidCalls
 from bela.storage._together import placed_together
 from bela.storage._unpacked import most_unpacked
 from bela.storage._vectors import KEY_BYTES, Keys, VectorFile
-from bela.storage._yeses import allow, config_folder, digest_of, is_allowed
+from bela.storage._yeses import allow, digest_of, is_allowed
 
 __all__ = [
     "KEY_BYTES",
@@ -33,8 +34,10 @@ __all__ = [
     "open_fresh",
     "placed_together",
     "read_checked",
+    "read_own",
     "sync_file",
     "sync_folder",
     "write_checked",
     "write_durably",
+    "write_own",
 ]  # fmt: skip

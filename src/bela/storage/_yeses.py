@@ -5,26 +5,14 @@ campaign or beside data, which may come from anybody.
 """
 
 import hashlib
-import os
-import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 
 from bela.records import Json
 from bela.storage._atomic import lock_file
-from bela.storage._kept import read_checked, write_checked
+from bela.storage._own import config_folder, read_own, write_own
 
 _FILE = "allowed.json"
-
-
-def config_folder() -> Path:
-    """Return the folder for what belongs to the user rather than to a campaign: `$BELA_CONFIG`, or the system's."""
-    if chosen := os.environ.get("BELA_CONFIG"):
-        return Path(chosen)
-    if sys.platform == "win32" and (roaming := os.environ.get("APPDATA")):
-        return Path(roaming) / "bela"
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "bela"
 
 
 def digest_of(kind: str, *parts: str | bytes) -> str:
@@ -53,14 +41,8 @@ def allow(digest: str, about: str) -> None:
         with lock_file(folder / f"{_FILE}.lock"):
             known = _read()
             if digest not in known:
-                write_checked(folder / _FILE, {**known, digest: [about, time.time()]}, mode=0o600)
+                write_own(folder / _FILE, {**known, digest: [about, time.time()]})
 
 
 def _read() -> dict[str, Json]:
-    path = config_folder() / _FILE
-    with suppress(OSError):
-        status = path.stat()
-        ours = not hasattr(os, "getuid") or status.st_uid in (os.getuid(), 0)
-        if ours and not (os.name == "posix" and status.st_mode & 0o022):  # others could have written to it
-            return read_checked(path) or {}
-    return {}
+    return read_own(config_folder() / _FILE) or {}

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from bela.book import opinions, people_who_said
 from bela.campaign import Campaign, Repeats
 from bela.records import Question, Role
 from bela.views import Labels
+from bela.web._leases import KeptLeases, Lease, Seat
 
 _AT_MOST = 64  # questions that are asked ahead
 _ALONE = 8  # questions that are asked ahead where a grid has to wait for draws
@@ -29,47 +30,37 @@ class Choice(NamedTuple):
     grid: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
-    """A question that somebody has before them in one tab of their browser, until its time is over."""
-
-    by: str
-    tab: str
-    until: float
-    second: bool = False
-    again: bool = False
-    grid: bool = False
-
-
 class Assignments:
-    """Leases questions to people, so that no two people, and no two tabs of one, have the same before them.
+    """Leases questions to people, so that no two people, and no two browsers or tabs of one, have the same before them.
 
-    Leases are in memory: when the server starts anew, all questions are free. Whoever calls holds the campaign's lock,
-    and puts questions that something was said about on the list `heard`. `overlap` is the share of questions that a
-    second person sees, `again` that of draws that are asked twice (whoever answered first, if people go `by_name`),
-    `seconds` how long a question is kept for whoever has it. With `blind_draws`, no draw is ever part of a grid.
+    Leases are `kept`, if that is wanted, so that pages which are open when the server starts anew go on with what they
+    have. Whoever calls holds the campaign's lock, and puts questions that something was said about on the list `heard`.
+    `overlap` is the share of questions that a second person sees, `again` that of draws that are asked twice (whoever
+    answered first, if people go `by_name`), `seconds` how long a question is kept for whoever has it. With
+    `blind_draws`, no draw is ever part of a grid.
     """
 
     def __init__(
         self, campaign: Campaign, *, overlap: float, seconds: float, clock: Callable[[], float], again: float = 0.0,
-        by_name: bool = True, blind_draws: bool = True,
+        by_name: bool = True, blind_draws: bool = True, kept: KeptLeases | None = None,
     ) -> None:  # fmt: skip
         self._campaign, self._overlap, self.seconds, self._clock = campaign, overlap, seconds, clock
         self._repeats, self._by_name, self._blind_draws = Repeats(campaign.book, again), by_name, blind_draws
-        self._leases: dict[int, Lease] = {}
+        self._kept = kept
+        self._leases: dict[int, Lease] = {} if kept is None else self._taken_up(kept)
         self._wanted: dict[int, None] = {}  # questions that a second person should see, the oldest first
         self.heard = [found.question for found in opinions(campaign.book)] if overlap else []
 
-    def choose(self, by: str, tab: str, n: int) -> list[Choice]:
+    def choose(self, by: str, at: Seat, n: int) -> list[Choice]:
         """Lease up to n questions: those that somebody has, some that others have answered, and new ones."""
         self.catch_up()
-        chosen = [choice._replace(grid=False) for choice in self._held(by, tab)[:n]]
+        chosen = [choice._replace(grid=False) for choice in self._held(by, at)[:n]]
         chosen += [Choice(question, second=True) for question in self._answered(by, (n - len(chosen) + 1) // 2)]
         chosen += self._repeated(by, chosen, n)
         chosen += [Choice(question) for question in self._fresh(n - len(chosen))]
-        return self._lease_all(chosen, by, tab)
+        return self._lease_all(chosen, by, at)
 
-    def choose_for_grid(self, by: str, tab: str, n: int, labels: Labels | None) -> list[Choice]:
+    def choose_for_grid(self, by: str, at: Seat, n: int, labels: Labels | None) -> list[Choice]:
         """Lease questions for a grid: rows of one suggested label, or draws that are answered one by one.
 
         Which of the two, and which label, is as what somebody has already, or else as the oldest question: draws count
@@ -77,7 +68,7 @@ class Assignments:
         from counting.
         """
         self.catch_up()
-        held = [choice for choice in self._held(by, tab) if not choice.second]
+        held = [choice for choice in self._held(by, at) if not choice.second]
         first = held[:1] or [Choice(question) for question in self._fresh(1)]
         if any(choice.again or self._is_blind(choice.question) for choice in first):
             chosen = [choice for choice in held if choice.again or self._is_blind(choice.question)]
@@ -88,8 +79,8 @@ class Assignments:
         else:
             mine = [choice for choice in held if not (choice.again or self._is_blind(choice.question))]
             chosen = [Choice(question, grid=True) for question in self._alike(mine, n, labels)]
-        self.release({one.question.id for one in held} - {one.question.id for one in chosen}, by, tab)
-        return self._lease_all(chosen, by, tab)
+        self.release({one.question.id for one in held} - {one.question.id for one in chosen}, by, at)
+        return self._lease_all(chosen, by, at)
 
     def _alike(self, mine: Sequence[Choice], n: int, labels: Labels | None) -> list[Question]:
         """Return up to n questions of one suggested label: that of most that somebody has, or that of the oldest.
@@ -112,7 +103,7 @@ class Assignments:
                 break
         return chosen[:n]
 
-    def give_back(self, question: int, kind: str, by: str, tab: str, *, grid: bool) -> Choice:
+    def give_back(self, question: int, kind: str, by: str, at: Seat, *, grid: bool) -> Choice:
         """Let somebody have the question again that they took a step of this kind back for, before all others."""
         self.heard.append(question)
         self.catch_up()
@@ -120,7 +111,7 @@ class Assignments:
         choice = Choice(asked, second, again, grid and not (second or again or self._is_blind(asked)))
         others = self._leases
         self._leases = {}
-        self._lease_all([choice], by, tab)
+        self._lease_all([choice], by, at)
         self._leases |= {other: lease for other, lease in others.items() if other != question}
         return choice
 
@@ -139,37 +130,51 @@ class Assignments:
         """Return whose answers somebody can be asked about again: their own, or all where nobody has a name."""
         return by if self._by_name else None
 
-    def _lease_all(self, chosen: list[Choice], by: str, tab: str) -> list[Choice]:
+    def _lease_all(self, chosen: list[Choice], by: str, at: Seat) -> list[Choice]:
         """Let somebody have questions, or have them for longer."""
         until = self._clock() + self.seconds
         for question, second, again, grid in chosen:
-            self._leases[question.id] = Lease(by=by, tab=tab, until=until, second=second, again=again, grid=grid)
+            self._leases[question.id] = Lease(by=by, at=at, until=until, second=second, again=again, grid=grid)
+        self._keep()
         return chosen
 
-    def release(self, questions: Iterable[int], by: str, tab: str) -> None:
+    def _keep(self) -> None:
+        if self._kept is not None:
+            self._kept.write(self._leases, self._clock())
+
+    def _taken_up(self, kept: KeptLeases) -> dict[int, Lease]:
+        """Return the leases that were kept, of questions that there are."""
+        found, n_questions = kept.read(self._clock(), self.seconds), len(self._campaign.book.questions)
+        return {question: lease for question, lease in found.items() if 0 <= question < n_questions}
+
+    def release(self, questions: Iterable[int], by: str, at: Seat) -> None:
         """Let others have questions that somebody had in a tab; those of other people and tabs stay theirs."""
         for question in questions:
             lease = self._leases.get(question)
-            if lease is not None and (lease.by, lease.tab) == (by, tab):
+            if lease is not None and (lease.by, lease.at) == (by, at):
                 del self._leases[question]
+        self._keep()
 
-    def move(self, by: str, was: str, tab: str) -> None:
+    def move(self, by: str, was: Seat, at: Seat) -> None:
         """Let a tab that was loaded anew, under another name, go on with its questions.
 
         What it gives back under the old name may come in later: that must not take them from it.
         """
         for question, lease in self._leases.items():
-            if (lease.by, lease.tab) == (by, was):
-                self._leases[question] = replace(lease, tab=tab)
+            if (lease.by, lease.at) == (by, was):
+                self._leases[question] = replace(lease, at=at)
 
-    def release_unseen(self, by: str, tab: str, in_sight: Collection[str]) -> bool:
-        """Let everybody have what somebody has in other tabs that are out of sight; whether there was anything.
+    def release_unseen(self, by: str, at: Seat, in_sight: Collection[Seat]) -> bool:
+        """Let everybody have what somebody has in other tabs of a browser that are out of sight; whether they had any.
 
-        A browser that is closed or killed need not get to say that its questions are free. Programs, whose tab has no
-        name, are never in sight, and keep theirs.
+        A tab that is closed or killed need not get to say that its questions are free. Programs, whose tab has no name,
+        are never in sight, and keep theirs; so does another browser, which may be at work where this one cannot see.
         """
-        kept = {tab, "", *in_sight}
-        left = [question for question, lease in self._leases.items() if lease.by == by and lease.tab not in kept]
+        left = [
+            question
+            for question, lease in self._leases.items()
+            if lease.by == by and lease.at.browser == at.browser and lease.at.tab and lease.at not in (at, *in_sight)
+        ]
         for question in left:
             del self._leases[question]
         return bool(left)
@@ -213,11 +218,11 @@ class Assignments:
         likely = 0 if forecast is None else forecast.answers // 2
         return min(max(likely, _LEAST_AHEAD * n), _MOST_AHEAD * n)
 
-    def _held(self, by: str, tab: str) -> list[Choice]:
+    def _held(self, by: str, at: Seat) -> list[Choice]:
         """Return the questions that somebody has and that still wait for them, in the order in which they got them."""
         now, found = self._clock(), []
         for question, lease in list(self._leases.items()):
-            if (lease.by, lease.tab) != (by, tab) or lease.until <= now:
+            if (lease.by, lease.at) != (by, at) or lease.until <= now:
                 continue
             if self._waits(question, by, second=lease.second, again=lease.again):
                 found.append(Choice(self._campaign.question(question), lease.second, lease.again, lease.grid))

@@ -8,6 +8,9 @@ from contextlib import contextmanager, suppress
 
 from pydantic_core import to_json
 
+from bela.campaign import Team
+from bela.web._identity import Visitor
+from bela.web._roles import for_annotators
 from bela.web._service import LabelService
 
 _APART = 0.2  # seconds between two events at least
@@ -17,14 +20,14 @@ _LOG = logging.getLogger("bela.web")
 
 
 class Broadcast:
-    """Watches a service: calls its `refresh` now and then, and hands the status on to whoever listens."""
+    """Watches a service: calls its `refresh` now and then, and hands the status on to those of a team who listen."""
 
-    def __init__(self, service: LabelService) -> None:
-        self._service = service
+    def __init__(self, service: LabelService, team: Team | None = None) -> None:
+        self._service, self._team = service, team
         self._closed = threading.Event()
         self._news = threading.Event()
         self._version = 0
-        self._text = ""
+        self._texts = {True: "", False: ""}  # for owners, and for annotators
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -48,17 +51,17 @@ class Broadcast:
         """End all lines at once, so that a server need not wait for pages to go away."""
         self._closed.set()
         self._news.set()
-        self._wake()
+        self.wake()
 
-    async def lines(self, tab: str = "") -> AsyncIterator[str]:
-        """Yield events as text, from now on until it is closed or the tab that reads them is gone."""
-        with self._service.in_sight(tab), self._waking() as woken:
+    async def lines(self, visitor: Visitor, tab: str = "") -> AsyncIterator[str]:
+        """Yield events as text, from now on until it is closed, the tab is gone, or it is not for its reader."""
+        with self._service.in_sight(tab, visitor.browser), self._waking() as woken:
             seen = -1
-            while not self._closed.is_set():
+            while not self._closed.is_set() and self._is_let_in(visitor):
                 woken.clear()
-                if self._version != seen and self._text:
+                if self._version != seen and self._texts[visitor.is_owner]:
                     seen = self._version
-                    yield f"event: state\ndata: {self._text}\n\n"
+                    yield f"event: state\ndata: {self._texts[visitor.is_owner]}\n\n"
                     await asyncio.sleep(_APART)
                     continue
                 try:
@@ -86,6 +89,8 @@ class Broadcast:
             news = self._news.wait(_APART)
             self._news.clear()
             with self._going_on():
+                if self._team is not None and self._team.reread():
+                    self.wake()
                 if self._service.refresh() or news:
                     self._news.clear()
                     self._publish()
@@ -102,11 +107,21 @@ class Broadcast:
             self._closed.wait(_AFTER_ERROR)
 
     def _publish(self) -> None:
-        self._text = to_json(self._service.status()).decode()
+        status = self._service.status()
+        texts = {True: status, False: for_annotators(status)}
+        self._texts = {is_owner: to_json(text).decode() for is_owner, text in texts.items()}
         self._version += 1
-        self._wake()
+        self.wake()
 
-    def _wake(self) -> None:
+    def _is_let_in(self, visitor: Visitor) -> bool:
+        """Whether somebody may still come in, as what they were when they came."""
+        if self._team is None:
+            return True
+        member = self._team.by_token(visitor.token)
+        return member is not None and not member.revoked and member.is_owner == visitor.is_owner
+
+    def wake(self) -> None:
+        """Have all lines look whether there is anything for them, and whether they may go on."""
         with self._lock:
             for loop, event in self._waiting:
                 with suppress(RuntimeError):  # the loop is closed

@@ -1,4 +1,4 @@
-"""How routes find what they work on, and send what comes of it at once."""
+"""How routes find what they work on and for whom, and send what comes of it at once."""
 
 from typing import Annotated
 
@@ -6,6 +6,8 @@ from fastapi import Depends, Request
 from fastapi.responses import Response
 from pydantic_core import to_json
 
+from bela.web._identity import Visitor
+from bela.web._security import VISITOR
 from bela.web._service import LabelService
 
 
@@ -19,4 +21,10 @@ def _service(request: Request) -> LabelService:
     return service
 
 
+def _visitor(request: Request) -> Visitor:
+    visitor: Visitor = request.scope[VISITOR]
+    return visitor
+
+
 Service = Annotated[LabelService, Depends(_service)]
+Me = Annotated[Visitor, Depends(_visitor)]

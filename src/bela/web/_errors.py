@@ -23,7 +23,7 @@ _STATUS: tuple[tuple[type[errors.BelaError], int, str], ...] = (
     (errors.ExportError, 409, "export"),
     (errors.JournalError, 503, "journal"),  # such as a full disk: nothing was taken in, and it can be tried again
 )
-_KINDS = {401: "token", 403: "origin", 404: "address", 405: "method", 409: "conflict", 413: "size", 429: "busy"}
+_KINDS = {401: "token", 403: "role", 404: "address", 405: "method", 409: "conflict", 413: "size", 429: "busy"}
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorOut, "description": HTTPStatus(status).phrase}

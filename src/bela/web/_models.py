@@ -45,12 +45,11 @@ class _In(BaseModel):
 
 
 class _InTab(_In):
-    by: Name
-    tab: Tab = ""  # tells the tabs of one person apart
+    tab: Tab = ""  # tells the tabs of one browser apart
 
 
 class UndoIn(_InTab):
-    """Who wants to take something back; with `grid` they answer several rows at once where that is possible."""
+    """Where somebody takes something back; with `grid` they answer several rows at once where that is possible."""
 
     grid: StrictBool = False
 
@@ -78,9 +77,8 @@ class AnswerIn(_In):
 
 
 class AnswersIn(_In):
-    """Answers of one person, in their order."""
+    """Answers, in their order."""
 
-    by: Name
     answers: Annotated[list[AnswerIn], Field(max_length=100)]
 
 
@@ -93,7 +91,6 @@ class ReleaseIn(_InTab):
 class RelabelIn(_In):
     """What a row is."""
 
-    by: Name
     row: Id
     label: LabelIn
 
@@ -101,7 +98,6 @@ class RelabelIn(_In):
 class FlagIn(_In):
     """A row to look at later, and why."""
 
-    by: Name
     row: Id
     comment: Annotated[StrictStr, StringConstraints(max_length=2000)] = ""
 
@@ -114,9 +110,8 @@ class PlaceIn(_In):
 
 
 class FindIn(_In):
-    """Which rows are looked for, as in `Wanted`, by whom, from where on, and how many at once."""
+    """Which rows are looked for, as in `Wanted`, from where on, and how many at once."""
 
-    by: Name
     text: Annotated[StrictStr, StringConstraints(max_length=400)] = ""
     labels: Annotated[list[LabelIn], Field(max_length=100)] = []
     sources: Annotated[list[Annotated[StrictStr, AfterValidator(_check_source)]], Field(max_length=10)] = []
@@ -132,17 +127,29 @@ class FindIn(_In):
 class NewClassesIn(_In):
     """Classes to add, in their order."""
 
-    by: Name
     labels: Annotated[list[LabelIn], Field(min_length=1, max_length=2000)]
 
 
 class ClassesIn(_In):
     """A change of a class."""
 
-    by: Name
     action: Literal["rename", "merge"]
     label: LabelIn
     to: LabelIn
+
+
+class NewMemberIn(_In):
+    """Somebody who is to come in."""
+
+    name: Name
+    role: Literal["owner", "annotator"] = "annotator"
+
+
+class MemberIn(_In):
+    """A change of what somebody may do; with "renew" they get another link, and the one that they had ends."""
+
+    name: Name
+    action: Literal["renew", "revoke", "owner", "annotator"]
 
 
 class GuidelinesIn(_In):
@@ -241,6 +248,29 @@ class PeopleOut:
 
     people: Sequence[Person]
     agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeOut:
+    """Who somebody is: `id` and `campaign` are numbers that a page tells people and campaigns apart by."""
+
+    id: str
+    name: str
+    role: Literal["owner", "annotator"]
+    campaign: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberOut:
+    """Somebody who may come in, or was; the link is the address of the page with `?token=` and the token."""
+
+    name: str
+    role: Literal["owner", "annotator"]
+    token: str
+    revoked: bool
+    at_machine: bool
+    answers: int
+    skipped: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,10 @@ from bela.exports import (
 )
 from bela.reports import write_report
 from bela.views import Reporter, guidelines_html, read_guidelines, result_of, write_guidelines
-from bela.web._context import Service
+from bela.web._context import Me, Service
+from bela.web._identity import Visitor
 from bela.web._models import ExportIn, ExportOut, FormatOut, GuidelinesIn, GuidelinesOut
+from bela.web._roles import open_to_annotators
 from bela.web._turns import Turns
 
 router = APIRouter(tags=["files"])
@@ -36,6 +38,7 @@ _ONE_AT_A_TIME = threading.Lock()  # exports, as they are written to the same fi
 
 
 @router.get("/guidelines")
+@open_to_annotators
 def get_guidelines(service: Service) -> GuidelinesOut:
     """Return the guidelines, as they were written and as HTML."""
     markdown = read_guidelines(service.stored.path)
@@ -57,10 +60,10 @@ def get_formats() -> list[FormatOut]:
 
 
 @router.post("/exports")
-def post_export(body: ExportIn, service: Service, request: Request) -> ExportOut:
+def post_export(body: ExportIn, service: Service, me: Me, request: Request) -> ExportOut:
     """Write the labelled data and their certificate, to be fetched as one file from the address that comes back."""
     stored, notes = service.stored, list[str]()
-    with _turn(request), _ONE_AT_A_TIME:
+    with _turn(request, me), _ONE_AT_A_TIME:
         with service.lock:
             result, describe = result_of(stored)
             rows = campaign_rows(stored, with_hidden=body.with_hidden)
@@ -86,9 +89,9 @@ def get_export(name: str, service: Service) -> FileResponse:
 
 
 @router.get("/report", response_class=HTMLResponse)
-def get_report(service: Service, request: Request) -> HTMLResponse:
+def get_report(service: Service, me: Me, request: Request) -> HTMLResponse:
     """Return the report as one HTML file to be kept; it is not opened here, where it could pass for the page."""
-    with _turn(request):
+    with _turn(request, me):
         reporter = Reporter(service.stored, view=service.view, pictures=service.pictures)
         with service.lock:
             gather = reporter.look(service.monitor.notes)
@@ -97,10 +100,10 @@ def get_report(service: Service, request: Request) -> HTMLResponse:
     return HTMLResponse(report, headers={"Content-Disposition": f"attachment; filename*=utf-8''{name}"})
 
 
-def _turn(request: Request) -> AbstractContextManager[None]:
-    """Let somebody have one thing made at a time; people are told apart by their machines."""
+def _turn(request: Request, me: Visitor) -> AbstractContextManager[None]:
+    """Let somebody have one thing made at a time."""
     turns: Turns = request.app.state.turns
-    return turns.of("" if request.client is None else request.client.host)
+    return turns.of(me.id)
 
 
 def _find_export(stored: StoredCampaign, name: str) -> Path:

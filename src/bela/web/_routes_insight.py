@@ -6,8 +6,9 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from bela import views
-from bela.web._context import Service, ready
+from bela.web._context import Me, Service, ready
 from bela.web._models import PeopleOut, Tab
+from bela.web._roles import open_to_annotators, shown_to
 
 router = APIRouter(tags=["insight"])
 Number = Annotated[int, Path(ge=0, lt=2**31)]
@@ -16,15 +17,17 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 
 
 @router.get("/state", response_model=views.CampaignStatus)
-def get_state(service: Service) -> Response:
+@open_to_annotators
+def get_state(service: Service, me: Me) -> Response:
     """Return the status of the campaign."""
-    return ready(service.status())
+    return ready(shown_to(me, service.status()))
 
 
 @router.get("/events", response_class=StreamingResponse)
-async def get_events(request: Request, tab: Tab = "") -> StreamingResponse:
+@open_to_annotators
+async def get_events(request: Request, me: Me, tab: Tab = "") -> StreamingResponse:
     """Send the status whenever it changes, as server-sent events; for as long as it listens, a tab is in sight."""
-    return StreamingResponse(request.app.state.broadcast.lines(tab), media_type="text/event-stream")
+    return StreamingResponse(request.app.state.broadcast.lines(me, tab), media_type="text/event-stream")
 
 
 @router.get("/rows/{row}")
@@ -34,6 +37,7 @@ def get_row(row: Number, service: Service) -> views.LabelledRow:
 
 
 @router.get("/rows/{row}/images/{column:path}", response_class=Response)
+@open_to_annotators
 def get_image(row: Number, column: str, service: Service) -> Response:
     """Return the picture of a row, as PNG or JPEG."""
     content, kind = service.pictures.picture(row, column)
@@ -53,6 +57,7 @@ def get_leaf_rows(leaf: Number, service: Service, offset: Offset = 0, limit: Lim
 
 
 @router.get("/history")
+@open_to_annotators
 def get_history(service: Service) -> list[views.ChartPoint]:
     """Return what was certain after how many answers."""
     return service.monitor.history()

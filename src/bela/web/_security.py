@@ -2,29 +2,34 @@
 
 Before anything else is looked at: the Host header must name this server (or a site could point a name of its own to
 this machine), whatever changes something must come from our own page, the body must be of a sensible size, and the
-token must be right. A token comes in the address once and is kept in a cookie that no script can read and no other site
-can send.
+token must be somebody's. A token comes in the address once and is kept in a cookie that no script can read and no other
+site can send. All else is not for strangers, but for `/healthz`, which says that the server is there and nothing else.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
+import html
 import ipaddress
+import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bela.web._connections import KNOWN
 from bela.web._errors import error_response
+from bela.web._identity import PERSON_HEADER, Identities, NotLetIn
+
+VISITOR = "bela.visitor"
+"""Under this name, the scope of a request has who it comes from."""
 
 LARGEST_BODY = 1 << 20
-_LONGEST_TOKEN = 200
+_LONGEST_BROWSER = 40
 _MOST_FIELDS = 20  # of the query that the page is opened with
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LOOKS = (
@@ -35,10 +40,10 @@ _LOCKED = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><title>BELA: the token is missing</title><style>{_LOOKS}</style></head>
 <body><main><h1>This page needs its token</h1>
-<p>Open the whole address that <code>bela label</code> or <code>bela serve</code> printed when it started: it ends with
-<code>?token=</code> and some letters. This browser remembers it from then on.</p>
-<p>Somebody else started it? Ask them for that address. Is the address gone? Stop the command with Ctrl+C and start it
-again: it prints another, and nothing that was answered is lost.</p></main></body></html>
+<p>Open the whole link that you were given, or the address that <code>bela label</code> or <code>bela serve</code>
+printed when it started: it ends with <code>?token=</code> and some letters. This browser remembers it from then on.</p>
+<p>Is the link gone, or not valid any more? Ask the owner of the campaign for another; the owner gets one from
+<code>bela people</code>. Nothing that was answered is lost.</p></main></body></html>
 """
 _LOOKS_DIGEST = base64.b64encode(hashlib.sha256(_LOOKS.encode()).digest()).decode()
 _POLICY = (
@@ -46,8 +51,8 @@ _POLICY = (
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _ONWARD = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>BELA</title>
-<p><a href="/">To the labelling page</a></p></html>
+<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={home}"><title>BELA</title>
+<p><a href="{home}">To the labelling page</a></p></html>
 """
 _LOCKED_POLICY = f"default-src 'none'; style-src 'sha256-{_LOOKS_DIGEST}'; base-uri 'none'; frame-ancestors 'none'"
 _HEADERS = {
@@ -65,19 +70,23 @@ class _TooLarge(Exception):  # noqa: N818 - reads as what happened
 
 
 class Gate:
-    """Lets in whoever knows the token, or everybody where there is none, by one of the names of the server."""
+    """Lets in whoever is known, by one of the names of the server; `root` is the path that all of it is below."""
 
-    def __init__(self, app: ASGIApp, *, token: str | None, hosts: Sequence[str]) -> None:
-        self._app, self._token = app, token
+    def __init__(self, app: ASGIApp, *, identities: Identities, hosts: Sequence[str], root: str = "") -> None:
+        self._app, self._identities, self._root = app, identities, root
         self._hosts = frozenset(host.lower().strip("[]") for host in hosts if host != "*")
         self._by_number = "*" in hosts
-        self.cookie = cookie_name(token)
+        self.cookie = cookie_name("" if identities.team is None else identities.team.number)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return  # there are no web sockets here
+        bare, browser = scope["path"] == self._root != "", ""
+        if bare or scope["path"].startswith(f"{self._root}/"):  # a proxy may have taken it off already
+            scope = {**scope, "path": scope["path"].removeprefix(self._root) or "/"}
+        is_page = scope["path"] == "/"
 
         async def guarded_send(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -86,9 +95,20 @@ class Gate:
                     headers.setdefault(name, value)
                 if scope["path"].startswith("/api") or "cache-control" not in headers:
                     headers["Cache-Control"] = "no-store" if scope["path"].startswith("/api") else "no-cache"
+                if is_page and not browser and message["status"] < 400:
+                    self._keep(scope, f"{self.cookie}-browser", secrets.token_hex(8), headers)
             await send(message)
 
-        answer = self._refuse(scope) or self._welcome(scope)
+        if scope["path"] == "/healthz" and scope["method"] in _SAFE:
+            await PlainTextResponse("ok\n")(scope, receive, guarded_send)
+            return
+        browser = next(iter(_cookies(Headers(scope=scope), f"{self.cookie}-browser")), "")[:_LONGEST_BROWSER]
+        try:
+            answer = self._refuse(scope) or self._welcome(scope) or (self._home() if bare else None)
+            if answer is None:
+                self._let_in(scope, browser)
+        except NotLetIn as error:
+            answer = self._send_away(scope, error)
         if answer is not None:
             await answer(scope, receive, guarded_send)
             return
@@ -106,7 +126,7 @@ class Gate:
             await _too_large()(scope, receive, guarded_send)
 
     def _refuse(self, scope: Scope) -> Response | None:
-        """Return why somebody is not let in, None if they are."""
+        """Return why nobody is let in with such a request, None if somebody may be."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._is_ours(host):
@@ -121,42 +141,48 @@ class Gate:
             return _too_large()
         if scope.get("query_string", b"").count(b"&") >= _MOST_FIELDS:
             return error_response(400, "input", f"an address has at most {_MOST_FIELDS} fields")
-        if self._token is None or self._knows(headers) or self._brings(scope):
-            return None
-        if scope["path"] == "/" and "text/html" in headers.get("accept", ""):
-            return HTMLResponse(_LOCKED, status_code=401, headers={"Content-Security-Policy": _LOCKED_POLICY})
-        return error_response(401, "token", "open the address that the server printed when it started, token and all")
+        return None
 
     def _welcome(self, scope: Scope) -> Response | None:
         """Put a token that came in the address into a cookie, so that it is in no history and no log from then on."""
-        if self._token is None or scope["path"] != "/" or not self._brings(scope):
+        token = self._identities.welcome(scope)
+        if token is None:
             return None
         # A browser that was led here by another page, or by a file, would send the cookie with no redirection of ours:
         # only with what our own page asks for.
         by_hand = Headers(scope=scope).get("sec-fetch-site") in ("none", "same-origin")
-        response = RedirectResponse("/", status_code=303) if by_hand else HTMLResponse(_ONWARD)
-        secure = scope.get("scheme") == "https"
-        response.set_cookie(self.cookie, self._token, httponly=True, samesite="strict", secure=secure, path="/")
+        response = self._home() if by_hand else HTMLResponse(_ONWARD.format(home=html.escape(f"{self._root}/")))
+        self._keep(scope, self.cookie, token, response.headers)
         return response
 
-    def _brings(self, scope: Scope) -> bool:
-        """Whether the address of the page brings the right token."""
-        if scope["path"] != "/" or scope["method"] not in _SAFE:
-            return False
-        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        return any(self._is_right(value) for value in query.get("token", ()))
+    def _let_in(self, scope: Scope, browser: str) -> None:
+        """Find out who somebody is, which is known from now on; an error if they are not let in."""
+        headers = Headers(scope=scope)
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
+        brought = [bearer.strip()] if scheme.lower() == "bearer" else _cookies(headers, self.cookie)
+        member = self._identities.who(scope, headers, brought)
+        if member is None:
+            raise NotLetIn(401, "token", "open the whole link that you were given, token and all")
+        if headers.get(PERSON_HEADER, member.id) != member.id:
+            raise NotLetIn(409, "person", f"this browser is {member.name}'s by now: load the page again")
+        scope[VISITOR] = self._identities.visitor(member, browser)
 
-    def _knows(self, headers: Headers) -> bool:
-        """Whether a request brings the right token in its cookie, or in its head as programs do."""
-        scheme, _, value = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self._is_right(value.strip()):
-            return True
-        return any(self._is_right(value) for value in _cookies(headers, self.cookie))
+    @staticmethod
+    def _send_away(scope: Scope, error: NotLetIn) -> Response:
+        if scope["path"] == "/" and error.status == 401 and "text/html" in Headers(scope=scope).get("accept", ""):
+            return HTMLResponse(_LOCKED, status_code=401, headers={"Content-Security-Policy": _LOCKED_POLICY})
+        return error_response(error.status, error.kind, error.message)
 
-    def _is_right(self, token: str) -> bool:
-        if self._token is None or len(token) > _LONGEST_TOKEN:
-            return False
-        return hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode())
+    def _home(self) -> Response:
+        return RedirectResponse(f"{self._root}/", status_code=303)
+
+    def _keep(self, scope: Scope, name: str, value: str, headers: MutableHeaders) -> None:
+        """Have a browser keep something that no script can read, and that it sends to nobody else."""
+        # Whoever says that they came by https is only kept from coming without.
+        secure = "https" in (scope.get("scheme"), Headers(scope=scope).get("x-forwarded-proto"))
+        made = Response()
+        made.set_cookie(name, value, httponly=True, samesite="strict", secure=secure, path=f"{self._root}/")
+        headers.append("set-cookie", made.headers["set-cookie"])
 
     def _is_ours(self, host: str) -> bool:
         name = _host_name(host)
@@ -169,9 +195,9 @@ class Gate:
         return False
 
 
-def cookie_name(token: str | None) -> str:
-    """Return the name of the cookie: one for each token, as cookies do not tell the ports of a machine apart."""
-    return f"bela-{hashlib.sha256((token or '').encode()).hexdigest()[:8]}"
+def cookie_name(number: str) -> str:
+    """Return the name of a campaign's cookie: one for each, as cookies do not tell the ports of a machine apart."""
+    return f"bela-{hashlib.sha256(number.encode()).hexdigest()[:8]}"
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 
-from bela.book import UndoStep, undo_step
+from bela.book import Relabelled, UndoStep, people_who_said, undo_step
 from bela.campaign import StoredCampaign, audited_label
 from bela.errors import BelaError, LabelError, QuestionError
 from bela.labels import label_from_text
@@ -25,6 +25,7 @@ from bela.views import (
     differing,
 )  # fmt: skip
 from bela.web._assignments import Assignments, Choice
+from bela.web._leases import KeptLeases, Seat
 from bela.web._models import AnswerIn, AnswersOut, QuestionOut, Refused
 
 _LOOKING = 0.1  # seconds for which texts are looked through at once
@@ -38,6 +39,7 @@ class _Submission:
 
     by: str
     answers: Sequence[AnswerIn]
+    may_add_classes: bool
     accepted: list[int] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     error: BelaError | None = None
@@ -70,48 +72,52 @@ class LabelService:
         self._campaign, self._book = stored.campaign, stored.campaign.book
         self._assignments = Assignments(
             self._campaign, overlap=overlap if team else 0.0, again=again, by_name=team, blind_draws=not suggest_draws,
-            seconds=lease_seconds, clock=clock,
+            seconds=lease_seconds, clock=clock, kept=KeptLeases(stored.path / "cache" / "leases.json", now),
         )  # fmt: skip
         self._submitted: deque[_Submission] = deque()
         self._unprepared: CampaignStatus | None = None  # while the first questions are chosen
         self._listeners: list[Callable[[], object]] = []
-        self._in_sight: list[str] = []  # tabs, once for each line that they hold open
+        self._in_sight: list[Seat] = []  # once for each line that is held open there
 
-    def lease(self, by: str, n: int, *, tab: str = "", was: str = "", grid: bool = False) -> list[QuestionOut]:
+    def lease(
+        self, by: str, n: int, *, tab: str = "", was: str = "", grid: bool = False, browser: str = ""
+    ) -> list[QuestionOut]:
         """Return up to n questions for somebody: first those that they have already; nobody else gets them for a while.
 
         With `grid`, the same label is suggested for all, or they are draws, to be answered one by one. There may be
-        none for now, while a revision is made. Each tab of a person has its own, and one that was loaded anew goes on
-        with those that it had under the name `was`. Where there would be none, what the same person has in tabs that
-        are out of sight is free again.
+        none for now, while a revision is made. Each browser and tab of a person has its own, and a tab that was loaded
+        anew goes on with those that it had under the name `was`. Where there would be none, what the same person has in
+        tabs of the same browser that are out of sight is free again.
         """
         if self._unprepared is not None:
             return []
+        at = Seat(browser, tab)
         with self.lock:
             if was:
-                self._assignments.move(by, was, tab)
+                self._assignments.move(by, Seat(browser, was), at)
             labels = self.monitor.labels
-            chosen = self._choose(by, tab, n, labels, grid)
-            if not chosen and self._assignments.release_unseen(by, tab, self._in_sight):
-                chosen = self._choose(by, tab, n, labels, grid)
+            chosen = self._choose(by, at, n, labels, grid)
+            if not chosen and self._assignments.release_unseen(by, at, self._in_sight):
+                chosen = self._choose(by, at, n, labels, grid)
         return [self._show(choice, labels) for choice in chosen]
 
     @contextmanager
-    def in_sight(self, tab: str) -> Iterator[None]:
+    def in_sight(self, tab: str, browser: str = "") -> Iterator[None]:
         """Take note that somebody looks at a tab, for as long as a block lasts; nobody waits for anything."""
-        self._in_sight.append(tab)
+        at = Seat(browser, tab)
+        self._in_sight.append(at)
         try:
             yield
         finally:
-            self._in_sight.remove(tab)
+            self._in_sight.remove(at)
 
-    def answer(self, by: str, answers: Sequence[AnswerIn]) -> AnswersOut:
+    def answer(self, by: str, answers: Sequence[AnswerIn], *, may_add_classes: bool = True) -> AnswersOut:
         """Take in answers; what comes back says which are on disk, which were refused and why, and the status after it.
 
         Answers of several people that come in at the same time are written down together, by whoever gets the lock
-        first: waiting for the disk once is enough.
+        first: waiting for the disk once is enough. A label that is no class yet makes one, if that is allowed.
         """
-        submission = _Submission(by, answers)
+        submission = _Submission(by, answers, may_add_classes)
         self._submitted.append(submission)
         with self.lock:
             if submission.status is None:
@@ -122,12 +128,14 @@ class LabelService:
             self._tell_listeners()
         return AnswersOut(accepted=submission.accepted, refused=submission.refused, state=submission.status)
 
-    def release(self, by: str, questions: Iterable[int], *, tab: str = "") -> None:
+    def release(self, by: str, questions: Iterable[int], *, tab: str = "", browser: str = "") -> None:
         """Give questions back."""
         with self.lock:
-            self._assignments.release(questions, by, tab)
+            self._assignments.release(questions, by, Seat(browser, tab))
 
-    def undo(self, by: str, *, tab: str = "", grid: bool = False) -> tuple[UndoStep, QuestionOut | None]:
+    def undo(
+        self, by: str, *, tab: str = "", grid: bool = False, browser: str = ""
+    ) -> tuple[UndoStep, QuestionOut | None]:
         """Take back what somebody did last; return what that was, and the question, which is theirs again."""
         with self.lock:
             who: str | None = by
@@ -141,7 +149,8 @@ class LabelService:
             self._campaign.undo(by=who)
             choice = None
             if undone.question is not None:
-                choice = self._assignments.give_back(undone.question, undone.kind, by, tab, grid=grid)
+                at = Seat(browser, tab)
+                choice = self._assignments.give_back(undone.question, undone.kind, by, at, grid=grid)
             labels = self.monitor.labels
         self._changed()
         return undone, None if choice is None else self._show(choice, labels)
@@ -161,7 +170,7 @@ class LabelService:
             wanted, labels, waits=waits, after=after, limit=limit, seconds=_LOOKING, own=by if own else None
         )
 
-    def relabel(self, by: str, row: int, label: Label) -> CampaignStatus:
+    def relabel(self, by: str, row: int, label: Label, *, may_add_classes: bool = True) -> CampaignStatus:
         """Say what a row is; this and what else changes something returns the status after it.
 
         Where the row waits for an answer or an opinion of theirs, that is what they give: they see no label of it.
@@ -171,14 +180,26 @@ class LabelService:
             if waits == "again":
                 raise QuestionError(f"row {row} will be put to you once more: say then what it is")
             if waits is None:
-                self._campaign.relabel(row, self._typed(label), by=by)
+                self._campaign.relabel(row, self._typed(label, may_add_classes), by=by)
             else:
                 is_open = (one.id for one in self._book.open.values() if one.row == row)
                 number = self._book.answered[row] if waits == "opinion" else next(is_open)
-                refused = self.answer(by, [AnswerIn(question=number, label=label, second=waits == "opinion")]).refused
+                said = AnswerIn(question=number, label=label, second=waits == "opinion")
+                refused = self.answer(by, [said], may_add_classes=may_add_classes).refused
                 if refused:
                     raise QuestionError(refused[0].message)
         return self._changed()
+
+    def is_theirs(self, by: str, row: int) -> bool:
+        """Whether a row waits for somebody, or was answered by them, and nobody else said anything about it since."""
+        with self.lock:
+            if row in self._assignments.waiting(by):
+                return True
+            question = self._book.answered.get(row)
+            if question is None or people_who_said(self._book, question) != (by,):
+                return False
+            changes = (step.event for step in self._book.steps if isinstance(step.event, Relabelled))
+            return all(change.by == by for change in changes if change.row == row)
 
     def settle(self, by: str, row: int, label: Label) -> CampaignStatus:
         """Say what a row is that people differ about: labels and certificate rest on that from then on."""
@@ -250,10 +271,10 @@ class LabelService:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def _choose(self, by: str, tab: str, n: int, labels: Labels | None, grid: bool) -> list[Choice]:
+    def _choose(self, by: str, at: Seat, n: int, labels: Labels | None, grid: bool) -> list[Choice]:
         if grid:
-            return self._assignments.choose_for_grid(by, tab, n, labels)
-        return self._assignments.choose(by, tab, n)
+            return self._assignments.choose_for_grid(by, at, n, labels)
+        return self._assignments.choose(by, at, n)
 
     def _changed(self) -> CampaignStatus:
         """Something else happened than an answer: let all of the status show it at once, and return it."""
@@ -296,7 +317,7 @@ class LabelService:
             with self._campaign.together():
                 for submission, answer in batch:
                     try:
-                        taken.append((submission, answer, *self._take(submission.by, answer)))
+                        taken.append((submission, answer, *self._take(submission, answer)))
                     except (QuestionError, LabelError) as error:
                         submission.refused.append(Refused(question=answer.question, message=str(error)))
         except BelaError as error:  # the disk is full, say: none of them is taken in
@@ -313,31 +334,32 @@ class LabelService:
                 self.monitor.answered(question, submission.by, first=not before)
             self._assignments.heard.append(question.id)
 
-    def _take(self, by: str, answer: AnswerIn) -> tuple[Question, Who]:
+    def _take(self, submission: _Submission, answer: AnswerIn) -> tuple[Question, Who]:
         """Hand one answer to the campaign; whoever comes too late has given an opinion, so that nothing is lost.
 
         Return the question, and who had answered it before.
         """
-        campaign = self._campaign
+        campaign, by = self._campaign, submission.by
         question = campaign.question(answer.question)
+        label = None if answer.label is None else self._typed(answer.label, submission.may_add_classes)
         before = tuple(self._book.said[question.id]) if question.row in self._book.answered else ()
         if answer.again:
             if self.team and before and before[0] not in (by, None):
                 raise QuestionError(f"question {question.id} was answered by {before[0]}: nobody else is asked again")
-            campaign.tell_again(question.id, None if answer.label is None else self._typed(answer.label), by=by)
+            campaign.tell_again(question.id, label, by=by)
         elif answer.wrong:
             self._reject(by, answer, before)
-        elif answer.label is None:
+        elif label is None:
             if not (answer.second or before):
                 holder = self._assignments.holder(question.id)
                 if holder not in (None, by):
                     raise QuestionError(f"question {question.id} is with {holder} now: there is no need to skip it")
                 campaign.skip(question.id, by=by)
-        elif not before or before[0] in (by, None) or not self.team:
+        elif not before or before[0] == by or not self.team:
             # The same again, or an error, if it is answered.
-            campaign.tell(question.id, self._typed(answer.label), by=by, suggested=answer.suggested)
+            campaign.tell(question.id, label, by=by, suggested=answer.suggested)
         else:
-            campaign.opine(question.id, self._typed(answer.label), by=by)
+            campaign.opine(question.id, label, by=by)
         return question, before
 
     def _reject(self, by: str, answer: AnswerIn, before: Who) -> None:
@@ -351,11 +373,13 @@ class LabelService:
             raise QuestionError(f"question {answer.question} is answered by {who}: say what is right")
         self._campaign.reject(answer.question, by=by, suggested=answer.suggested)
 
-    def _typed(self, label: Label) -> Label:
-        """Return a label that was typed as one of the type that the others have."""
-        if not isinstance(label, str) or self._book.codes.get(label) is not None:
-            return label
-        return label_from_text(label, self._campaign.classes)
+    def _typed(self, label: Label, may_add_classes: bool = True) -> Label:
+        """Return a label that was typed as one of the type that the others have; there may have to be such a class."""
+        if isinstance(label, str) and self._book.codes.get(label) is None:
+            label = label_from_text(label, self._campaign.classes)
+        if not may_add_classes and self._book.codes.find(label) is None:
+            raise LabelError(f"there is no class {label!r}: the owner of the campaign says which classes there are")
+        return label
 
     def _show(self, choice: Choice, labels: Labels | None) -> QuestionOut:
         question, second, again, grid = choice

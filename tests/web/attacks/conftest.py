@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from tests.web.conftest import team_of_ann
 
 from bela.campaign import StoredCampaign
 from bela.web import LabelService, create_app
@@ -47,9 +48,9 @@ class Server:
 
     def answer(self) -> Any:
         """Have a question, and answer it, as somebody who knows the token."""
-        question = self.post("/api/lease", {"by": "Ann", "n": 1})["questions"][0]
+        question = self.post("/api/lease", {"n": 1})["questions"][0]
         return self.post(
-            "/api/answers", {"by": "Ann", "answers": [{"question": question["id"], "label": "cat"}]}
+            "/api/answers", {"answers": [{"question": question["id"], "label": "cat"}]}
         )["accepted"] == [question["id"]]  # fmt: skip
 
     def post(self, path: str, body: object) -> Any:
@@ -82,7 +83,7 @@ def start(stored: StoredCampaign) -> Iterator[Callable[[], Server]]:
         service = LabelService(stored, team=True)
         service.prepare()
         started = threading.Event()
-        server = make_server(create_app(service, token=TOKEN), started.set)
+        server = make_server(create_app(service, team=team_of_ann(TOKEN)), started.set)
         listener = _listen("127.0.0.1", 0)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

@@ -66,7 +66,7 @@ def test_the_parser_sees_what_runs() -> None:
 def test_payloads_in_every_field_stay_text(make_page: Callable[..., Any], payload: str) -> None:
     """They come back as JSON, word for word, and never as a type that a browser would run."""
     page = make_page()
-    name, label = payload[:60], payload
+    name, label = "".join(filter(str.isprintable, payload[:60])), payload
     question = page.lease(by=name, tab=payload[:60])[0]
     page.post("/api/answers", by=name, answers=[{"question": question["id"], "label": label}])
     page.post("/api/flags", by=name, row=0, comment=payload)
@@ -109,12 +109,12 @@ def test_payloads_in_the_data_stay_text(tmp_path: Path, make_any: Callable[..., 
     [
         b"[" * 100_000,
         b'{"by":' * 50_000,
-        b'{"by": "Ann", "answers": ' + b"[" * 90_000 + b"]" * 90_000 + b"}",
-        b'{"by": "Ann", "answers": [{"question": 1e999, "label": "x"}]}',
-        b'{"by": "Ann", "answers": [{"question": ' + b"9" * 5000 + b', "label": "x"}]}',
-        b'{"by": "\\ud800", "answers": []}',
+        b'{"answers": ' + b"[" * 90_000 + b"]" * 90_000 + b"}",
+        b'{"answers": [{"question": 1e999, "label": "x"}]}',
+        b'{"answers": [{"question": ' + b"9" * 5000 + b', "label": "x"}]}',
+        b'{"tab": "\\ud800", "answers": []}',
         b"\xff\xfe{}",
-        b'{"by": "Ann", "by": "Ben", "answers": 3}',
+        b'{"by": "Ben", "answers": 3}',
         b"null",
         b"",
     ],

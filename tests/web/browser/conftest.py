@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bela.campaign import Team
+
 HERE = Path(__file__).parent
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
@@ -83,9 +85,31 @@ class Server:
         self.kill()
         raise RuntimeError(f"the server did not start: {self._log.read_text(errors='replace')}")
 
+    @property
+    def team(self) -> Team | None:
+        """Who may come in; None where everybody may."""
+        is_team = self._arguments["serving"].get("team")
+        return Team.of(self.folder) if is_team and self.folder.is_dir() else None
+
+    def link(self, name: str, role: str = "owner") -> str:
+        """Return somebody's link, who is let in if they were not yet; nobody needs one where there is no team."""
+        if self.team is None:
+            return self.url
+        member = self.team.named(name) or self.team.add(name, is_owner=role == "owner")
+        return f"{self.url}?token={member.token}"
+
+    def request(self, path: str, name: str | None = None, body: dict | None = None) -> urllib.request.Request:
+        """Return a request of somebody, or of the owner."""
+        headers = {"Content-Type": "application/json"}
+        if (team := self.team) is not None:
+            member = team.owner() if name is None else team.named(name)
+            headers["Authorization"] = f"Bearer {member.token}"
+        content = None if body is None else json.dumps(body).encode()
+        return urllib.request.Request(f"{self.url}api/{path}", content, headers)  # noqa: S310
+
     def get(self, path: str) -> dict:
         """Ask the server itself."""
-        with urllib.request.urlopen(f"{self.url}api/{path}", timeout=60) as answer:  # noqa: S310
+        with urllib.request.urlopen(self.request(path), timeout=60) as answer:  # noqa: S310
             return json.load(answer)
 
     def answers_of(self, name: str, expected: int) -> int:
@@ -104,9 +128,14 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def serve(digits_file, tmp_path_factory) -> Iterator[Callable[..., Server]]:
+def servers() -> list[Server]:
+    """All servers that were started."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def serve(digits_file, tmp_path_factory, servers) -> Iterator[Callable[..., Server]]:
     """Start servers of the digits; all are stopped at the end."""
-    servers: list[Server] = []
 
     def start(
         name: str, *, data: Path | None = None, serving: dict | None = None, answered: int = 0, **settings: object
@@ -238,25 +267,31 @@ class Visitor:
 
 
 @pytest.fixture
-def visit(browser, truth) -> Iterator[Callable[..., Visitor]]:
+def visit(browser, truth, servers) -> Iterator[Callable[..., Visitor]]:
     """Open pages, each in a browser of its own; at the end none may have complained."""
     opened = []
     complaints: list[str] = []
 
     def come(
-        url: str, name: str = "", *, beside: Visitor | None = None, alarmed: bool = True, **options: object
+        url: str,
+        name: str = "",
+        *,
+        role: str = "owner",
+        beside: Visitor | None = None,
+        alarmed: bool = True,
+        **options: object,
     ) -> Visitor:
         context = beside.page.context if beside else browser.new_context(**({"viewport": DESKTOP} | options))
         if not beside:
             opened.append(context)
             context.add_init_script(WATCH_NOTES)
-            context.add_init_script(f"if (location.host) localStorage.setItem('bela.name', '\"{name}\"')")
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
         if alarmed:
             page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        return Visitor(page, truth).open(url)
+        server = next((one for one in servers if one.url == url), None)
+        return Visitor(page, truth).open(server.link(name, role) if server and name else url)
 
     yield come
     for context in opened:

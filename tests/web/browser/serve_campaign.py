@@ -14,7 +14,7 @@ from bela.web import serve
 
 
 def main(*, data: str, folder: str, port: int, settings: dict, serving: dict, answered: int = 0) -> None:
-    """Open or create the campaign, and serve it."""
+    """Open or create the campaign, and serve it: to a team by links, and to one person without."""
     path = Path(folder)
     if path.exists():
         stored = open_campaign(path, background=True)
@@ -24,7 +24,7 @@ def main(*, data: str, folder: str, port: int, settings: dict, serving: dict, an
         while truth is not None and stored.campaign.n_asked < answered:
             for question in stored.campaign.ask(10):
                 stored.campaign.tell(question.id, str(truth[question.row]), by="the start")
-    serve(stored, port=port, token=None, open_browser=False, **serving)
+    serve(stored, port=port, token=bool(serving.get("team")), open_browser=False, **serving)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import { keep, recall } from "./memory.js";
 import { Palette } from "./palette.js";
 import { WRONG, addClass, labels, likelyClasses, session, switchGrid, undo } from "./session.js";
 import { Single } from "./single.js";
-import { inPlaceOfRows, stopped } from "./outcome.js";
+import { inPlaceOfRows, needsClasses, stopped } from "./outcome.js";
 
 const ONE_BY_ONE =
   "Some rows are drawn at random to measure the labels; these are answered one by one, without a suggestion.";
@@ -56,7 +56,7 @@ class Answering {
 
   /** Whether there is a row to answer; when there is a reason to stop, not until somebody wants to go on. */
   get ready() {
-    return this.mode.ready && !stopped();
+    return this.mode.ready && !stopped() && !needsClasses();
   }
 
   /** Grids are for rows to learn from. Whoever likes them gets draws one by one, until there are rows for a grid. */
@@ -131,6 +131,7 @@ class Answering {
   }
 
   async #add() {
+    if (!session.owner) return;
     await addClass();
     this.palette.draw();
   }
@@ -233,7 +234,7 @@ class Answering {
         tool("skip", "skip", "Skip", SKIPPING),
         tool("undo", "undo", "Undo"),
         tool("flag", "flag", "Flag"),
-        tool("add", "plus", "New class"),
+        session.owner ? tool("add", "plus", "New class") : null,
       );
     }
     const { last } = session;

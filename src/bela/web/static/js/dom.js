@@ -1,5 +1,7 @@
 /** Build the page out of elements and texts; nothing here ever parses HTML. */
 
+import { BASE } from "./api.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -55,7 +57,7 @@ export function s(spec, attributes = {}, ...children) {
 
 /** One of the signs of icons.svg, hidden from screen readers: the text beside it says the same. */
 export function icon(name) {
-  return s("svg.icon", { "aria-hidden": "true" }, s("use", { href: `/static/icons.svg#${name}` }));
+  return s("svg.icon", { "aria-hidden": "true" }, s("use", { href: `${BASE}/static/icons.svg#${name}` }));
 }
 
 /** A key as it is printed on a keyboard. */

@@ -37,8 +37,8 @@ export class Feed {
   #active = Date.now();
 
   /** `changed` is called when rows have come or gone. `ahead` says how many rows to have besides the one shown. */
-  constructor({ outbox, tabs, by, ahead, grid, changed }) {
-    Object.assign(this, { outbox, tabs, by, ahead, grid, changed });
+  constructor({ outbox, tabs, ahead, grid, changed }) {
+    Object.assign(this, { outbox, tabs, ahead, grid, changed });
     this.empty = false; // the server had no row to give
     this.fetching = false;
     // Where rows have run out, whatever happens in the campaign may bring new ones.
@@ -124,8 +124,8 @@ export class Feed {
     const before = new Set(this.#items.map(keyOf));
     // The server counts what is on its way among what this tab holds already.
     const n = Math.min(MOST, this.ahead() + 1 + this.outbox.length);
-    const { grid, by, tabs } = this;
-    const { questions, lease_seconds: seconds } = await post("/api/lease", { by, tab: tabs.id, was: tabs.was, n, grid });
+    const { grid, tabs } = this;
+    const { questions, lease_seconds: seconds } = await post("/api/lease", { tab: tabs.id, was: tabs.was, n, grid });
     tabs.was = "";
     if (grid !== this.grid) return;
     const here = new Set([...before, ...this.#done, ...this.#items.map(keyOf)]);
@@ -162,7 +162,7 @@ export class Feed {
   }
 
   #release(questions) {
-    return { by: this.by, tab: this.tabs.id, questions };
+    return { tab: this.tabs.id, questions };
   }
 
   #stir() {

@@ -3,6 +3,7 @@
 import { get, put } from "./api.js";
 import { fill, h } from "./dom.js";
 import { ask, complain, toast } from "./notes.js";
+import { session } from "./session.js";
 
 const ALLOWED = new Set([
   "P",
@@ -33,6 +34,9 @@ const ALLOWED = new Set([
   "DEL",
 ]);
 
+const TO_WRITE =
+  "There are no guidelines yet. Write down what belongs to which class, and what to do with odd rows.";
+
 /** Open the pane. */
 export function openGuidelines() {
   return ask(
@@ -59,8 +63,8 @@ function read(body, { markdown, html }) {
     body,
     markdown.trim()
       ? h("div.prose.markdown", { dir: "auto" }, clean(html))
-      : h("p", "There are no guidelines yet. Write down what belongs to which class, and what to do with odd rows."),
-    h("div.row", h("button", { type: "button", onclick: () => write(body, markdown) }, "Edit")),
+      : h("p", session.owner ? TO_WRITE : "There are no guidelines yet."),
+    session.owner ? h("div.row", h("button", { type: "button", onclick: () => write(body, markdown) }, "Edit")) : null,
   );
 }
 

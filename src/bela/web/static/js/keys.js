@@ -7,7 +7,7 @@ import { keep, recall } from "./memory.js";
 export const SKIPPING =
   "A row that was drawn at random counts as wrong if it is skipped. Where rows cannot be told, let that be a class.";
 
-/** Everything a key can do besides giving a class. `fixed` keys work whatever else is chosen; some are for audits. */
+/** Everything a key can do besides giving a class. `fixed` keys work whatever else is chosen; some are for audits, or for owners. */
 const ACTIONS = [
   { name: "right", text: "The label is right", key: "y", fixed: ["Enter"], audit: true },
   { name: "wrong", text: "The label is wrong", key: "n", audit: true },
@@ -16,7 +16,7 @@ const ACTIONS = [
   { name: "flag", text: "Flag this row with a comment", key: "f" },
   { name: "grid", text: "Switch between one row and the grid", key: "g" },
   { name: "open", text: "Open the selected row of a grid or gallery in full", key: "." },
-  { name: "add", text: "New class", key: "+" },
+  { name: "add", text: "New class", key: "+", owner: true },
   { name: "find", text: "Find a class by its name", key: "/" },
   { name: "rows", text: "Find rows", key: "," },
   { name: "blind", text: "Show or hide what is suggested", key: "" },
@@ -50,9 +50,9 @@ export class Keys {
   #actions;
   #classes; // label key -> keyboard key, in the order in which they were given out
 
-  constructor(scope, { audit = false } = {}) {
+  constructor(scope, { audit = false, owner = true } = {}) {
     this.scope = scope;
-    this.actions = ACTIONS.filter((action) => audit || !action.audit);
+    this.actions = ACTIONS.filter((action) => (audit || !action.audit) && (owner || !action.owner));
     const kept = recall("keys", {});
     this.#actions = Object.fromEntries(this.actions.map(({ name, key }) => [name, kept[name] ?? key]));
     // Keys of the page may have been changed in another campaign: they come first, and classes get others.

@@ -42,7 +42,7 @@ function isTarget(share, target) {
 
 function share({ share: value, forecast }, target, open) {
   const name = percentShort(value);
-  if (!forecast || !open) return h("span.share", name);
+  if (!forecast || !open || !session.owner) return h("span.share", name);
   const chosen = isTarget(value, target);
   const title = chosen ? `${name} is the target` : `Stop when ${name} are certified`;
   return h(

@@ -1,6 +1,6 @@
 /** The state of the campaign as the server last told it, and whether the server is there. */
 
-import { get } from "./api.js";
+import { BASE, get } from "./api.js";
 
 const HIDDEN = 5000; // milliseconds that a tab goes on listening after it is covered by another
 const SILENCE = 40000; // the server speaks at least every 15 s; after this the line counts as dead
@@ -48,7 +48,7 @@ export function follow(name = tab) {
   tab = name;
   events?.close();
   heard = Date.now();
-  events = new EventSource(`/api/events?tab=${encodeURIComponent(tab)}`);
+  events = new EventSource(`${BASE}/api/events?tab=${encodeURIComponent(tab)}`);
   events.addEventListener("state", (event) => {
     heard = Date.now();
     retry = 0;
@@ -65,6 +65,7 @@ export function follow(name = tab) {
     if (events.readyState === EventSource.CLOSED) {
       retry = Math.min(retry + 1, 5);
       setTimeout(follow, 500 * 2 ** retry);
+      refresh().catch(() => {}); // which says why, where this page is not let in any more
     }
   };
 }

@@ -3,16 +3,18 @@
 import { mountAnswer } from "./answer.js";
 import { mountCertificate } from "./certificate.js";
 import { mountClasses } from "./classes.js";
+import { belongTo, get } from "./api.js";
 import { announce, fill, h, icon } from "./dom.js";
 import { plural } from "./format.js";
 import { openGuidelines } from "./guidelines.js";
 import { openKeys } from "./keysdialog.js";
-import { follow, online, refresh, state } from "./live.js";
-import { keep, recall } from "./memory.js";
+import { Watched, follow, online, refresh, state } from "./live.js";
+import { keep } from "./memory.js";
+import { toast } from "./notes.js";
 import { mountPeople } from "./people.js";
 import { mountReport } from "./report.js";
 import { mountRows, openRows } from "./rows.js";
-import { askName, begin, labels, session, waiting } from "./session.js";
+import { begin, labels, session, waiting } from "./session.js";
 import { mountTree } from "./tree.js";
 
 const ROUTES = {
@@ -26,6 +28,7 @@ const ROUTES = {
 const AWAY = 900; // milliseconds before the page says that the server is away: a short pause is nobody's business
 
 const main = document.getElementById("main");
+const shutOut = new Watched(""); // why the server does not let this page in, while it does not
 let view = null;
 
 function campaignName() {
@@ -35,9 +38,9 @@ function campaignName() {
 /** Show the part of the page that the address names. */
 function route() {
   const [name = "", ...rest] = location.hash.replace(/^#\/?/, "").split("/");
-  const where = ROUTES[name] ?? ROUTES[""];
+  const where = ((session.owner || name === "rows") && ROUTES[name]) || ROUTES[""];
   view?.leave?.();
-  document.body.dataset.page = name in ROUTES ? name || "answer" : "answer";
+  document.body.dataset.page = where !== ROUTES[""] ? name : "answer";
   view = where.mount(main, rest);
   document.title = `${where.title} · ${campaignName()} · BELA`;
   for (const link of document.querySelectorAll("nav a")) {
@@ -94,7 +97,9 @@ function watchConnection() {
             icon("cloud"),
             h(
               "span",
-              n
+              shutOut.value
+                ? `${shutOut.value[0].toUpperCase()}${shutOut.value.slice(1)}. ${n ? `${plural(n, "answer")} wait in this browser.` : ""}`
+                : n
                 ? `The server is away. ${plural(n, "answer")} ${n === 1 ? "is" : "are"} kept in this browser and sent when it is
                   back.`
                 : "The server is away. The page goes on by itself when it is back.",
@@ -109,6 +114,7 @@ function watchConnection() {
   };
   online.watch(draw);
   waiting.watch(draw);
+  shutOut.watch((why) => (why && online.set(false), draw()));
 }
 
 function tools() {
@@ -120,10 +126,11 @@ function tools() {
   if (state.value.team) {
     person.hidden = false;
     person.querySelector("span").textContent = session.by;
-    person.addEventListener("click", async () => {
-      const name = await askName(session.by);
-      if (name && name !== session.by) location.reload();
-    });
+    const role = session.owner ? "You own this campaign." : "You answer, skip, flag, and take back what you did.";
+    person.addEventListener("click", () => toast(`You are ${session.by}, by the link that you came in with. ${role}`));
+  }
+  for (const link of document.querySelectorAll("header nav a")) {
+    if (!session.owner && !["#/", "#/rows"].includes(link.getAttribute("href"))) link.remove();
   }
 }
 
@@ -142,10 +149,10 @@ async function arrive() {
 
 async function start() {
   await arrive();
-  let by = state.value.team ? recall("name") : "me";
-  while (!by) by = await askName();
+  const me = await get("/api/me");
+  belongTo(me.id, (why) => shutOut.set(why));
   document.getElementById("campaign").textContent = campaignName();
-  await begin(by);
+  await begin(me);
   const last = Number(sessionStorage.getItem("bela.shown"));
   const first = session.feed.fill();
   tools();

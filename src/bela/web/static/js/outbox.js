@@ -19,10 +19,13 @@ export class Outbox {
   #wake = () => {};
   #doubtful = new Set(); // questions whose answer was taken back here, and may have arrived all the same
 
-  /** `refused` is called with what the server would not take, and `changed` whenever the length changes. */
-  constructor(scope, tabs, { refused, changed }) {
+  /**
+   * `by` is who answers here, and `campaign` the number of the campaign: the browser may keep answers of others, and for
+   * others. `refused` is called with what the server would not take, and `changed` whenever the length changes.
+   */
+  constructor(scope, tabs, { by, campaign, refused, changed }) {
     this.prefix = `outbox.${scope}.`;
-    this.tabs = tabs;
+    Object.assign(this, { tabs, by, campaign });
     this.refused = refused;
     this.changed = changed;
     this.away = false;
@@ -40,10 +43,11 @@ export class Outbox {
     return this.#entries.some((entry) => entry.question === question && Boolean(entry.again) === again);
   }
 
-  /** Take over what tabs that are gone have left behind. */
+  /** Take over what tabs of the same person that are gone have left behind: nobody sends what somebody else has said. */
   adopt() {
     const living = new Set([...this.tabs.others, this.tabs.id].map((tab) => this.prefix + tab));
-    const left = names(this.prefix).filter((name) => !living.has(name));
+    const mine = ({ by, campaign = this.campaign }) => by === this.by && campaign === this.campaign;
+    const left = names(this.prefix).filter((name) => !living.has(name) && recall(name, []).every(mine));
     const found = left.flatMap((name) => recall(name, [])).sort((a, b) => a.at - b.at);
     if (!found.length) return;
     this.#entries.push(...found.filter((entry) => !this.has(entry)));
@@ -52,9 +56,10 @@ export class Outbox {
     this.#pump();
   }
 
-  /** Put answers on their way: `{by, question, row, label, second, again, wrong, suggested}`, label null to skip. */
+  /** Put answers on their way: `{question, row, label, second, again, wrong, suggested}`, label null to skip. */
   add(entries) {
-    this.#entries.push(...entries.map((entry) => ({ ...entry, at: Date.now() })));
+    const { by, campaign } = this;
+    this.#entries.push(...entries.map((entry) => ({ ...entry, by, campaign, at: Date.now() })));
     this.#save();
     this.#pump();
   }
@@ -105,7 +110,7 @@ export class Outbox {
         online.set(true);
       } catch (error) {
         this.#sending = 0;
-        if (error.passing || error.status === 401 || error.status === 403) await this.#waitAWhile();
+        if (error.passing || error.shutOut || error.status === 403) await this.#waitAWhile();
         else if (batch.length > 1) this.#singly = batch.length;
         else {
           this.#drop(1);
@@ -116,9 +121,7 @@ export class Outbox {
   }
 
   #nextBatch() {
-    const by = this.#entries[0].by;
-    const other = this.#entries.findIndex((entry) => entry.by !== by);
-    return this.#entries.slice(0, Math.min(this.#singly ? 1 : AT_ONCE, other < 0 ? this.#entries.length : other));
+    return this.#entries.slice(0, this.#singly ? 1 : AT_ONCE);
   }
 
   async #send(batch) {
@@ -131,7 +134,7 @@ export class Outbox {
       ...(wrong ? { wrong } : {}),
       ...(suggested ? { suggested } : {}),
     }));
-    const { refused, state } = await post("/api/answers", { by: batch[0].by, answers });
+    const { refused, state } = await post("/api/answers", { answers });
     this.#drop(batch.length);
     takeIn(state);
     const real = [];
@@ -143,12 +146,12 @@ export class Outbox {
   }
 
   /** The first answer had arrived although it was taken back here: let the second one stand. */
-  async #mend({ by, question, row, label, again }) {
+  async #mend({ question, row, label, again }) {
     if (!this.#doubtful.delete(question)) return false;
     if (again) return true; // nothing rests on it
     if (label === null) return false;
     try {
-      takeIn(await post("/api/relabel", { by, row, label }));
+      takeIn(await post("/api/relabel", { row, label }));
       return true;
     } catch {
       return false;

@@ -10,6 +10,11 @@ import { session } from "./session.js";
 let goneOn = null; // the reason to stop that somebody has chosen to go on after
 let drawn = "";
 
+/** Whether somebody has to wait until there are classes to answer with, as only owners say which. */
+export function needsClasses() {
+  return !session.owner && !state.value.classes.length;
+}
+
 /** Whether there is a reason to stop that nobody has chosen to go on after. */
 export function stopped() {
   const { stop_reason: reason } = state.value;
@@ -28,6 +33,7 @@ export function inPlaceOfRows(root, { ready, more, empty }) {
     goneOn,
     revising,
     answers > 0,
+    needsClasses(),
     online.value,
     reason ? [lower, target] : 0,
   ]);
@@ -36,6 +42,7 @@ export function inPlaceOfRows(root, { ready, more, empty }) {
   if (ready) fill(root);
   else if (reason) fill(root, reached(more));
   else if (!online.value) fill(root, card("cloud", "The server is away", "Your answers are safe in this browser."));
+  else if (needsClasses()) fill(root, card("classes", "There are no classes yet", "The owner of the campaign says which there are."));
   else if (!empty) fill(root, h("p.loading", "Fetching rows…"));
   else if (!answers) fill(root, card("wait", "One moment", "The first rows are being chosen. They come by themselves."));
   else if (revising || !team)
@@ -73,13 +80,13 @@ function reached(more) {
       h("p", text),
       h(
         "div.row",
-        h("a.button.primary", { href: "#/report" }, icon("download"), "Export the labels"),
+        session.owner ? h("a.button.primary", { href: "#/report" }, icon("download"), "Export the labels") : null,
         more
           ? h("button", { type: "button", onclick: () => goOn(reason) }, "Go on answering")
-          : reason === "target" && target < 0.999
+          : session.owner && reason === "target" && target < 0.999
             ? raise(target)
             : null,
-        h("a.button", { href: "#/tree" }, "Look at the labels"),
+        session.owner ? h("a.button", { href: "#/tree" }, "Look at the labels") : null,
       ),
     ),
   );

@@ -7,8 +7,10 @@ import { state } from "./live.js";
 import { showRecord } from "./record.js";
 import { labels, session, settle, undo } from "./session.js";
 import { table } from "./table.js";
+import { teamPanel } from "./team.js";
 
 export function mountPeople(root) {
+  const team = teamPanel();
   const list = h("div");
   const agreement = h("div.figures");
   const open = h("div.maybe");
@@ -21,6 +23,8 @@ export function mountPeople(root) {
         h("h1", { tabindex: "-1" }, "People"),
         h("p.lead", "The certificate rests on the first answer to each row, unless a difference was settled here."),
       ),
+      team.node,
+      h("h2", "Who answers"),
       list,
       agreement,
       open,
@@ -31,7 +35,7 @@ export function mountPeople(root) {
 
   async function load() {
     try {
-      const [people, differences] = await Promise.all([get("/api/people"), get("/api/disagreements")]);
+      const [people, differences] = await Promise.all([get("/api/people"), get("/api/disagreements"), team.load()]);
       if (!root.contains(list)) return;
       fill(list, peopleTable(people.people ?? state.value.people));
       fill(agreement, figures(people.agreement ?? people));

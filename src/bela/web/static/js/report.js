@@ -1,6 +1,6 @@
 /** The page for taking the labels away: exports, the report, and when to stop. */
 
-import { get, post } from "./api.js";
+import { BASE, get, post } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { percentFloor, percentShort, plural } from "./format.js";
 import { state, takeIn } from "./live.js";
@@ -53,7 +53,7 @@ export function mountReport(root, [share]) {
           "p.lead",
           "One file that can be sent to a colleague: the certificate, charts, leaves, examples, and what was asked.",
         ),
-        h("a.button", { href: "/api/report", download: "" }, icon("download"), "Download the report"),
+        h("a.button", { href: `${BASE}/api/report`, download: "" }, icon("download"), "Download the report"),
       ),
       h("section", h("h2", "When to stop"), aimForm()),
     ),
@@ -103,7 +103,7 @@ function exportButton({ name, title, description }, { sure, hidden }, made) {
           await session.outbox.settle();
           const body = { format: name, sure, with_hidden: hidden.checked };
           const { name: file, url, notes } = await post("/api/exports", body, { timeout: 600000 });
-          const link = h("a", { href: url, download: file }, file);
+          const link = h("a", { href: BASE + url, download: file }, file);
           fill(made, icon("check"), "Written: ", link, notes.map((note) => `. Note: ${note}`).join(""));
           link.click();
         } catch (error) {

@@ -140,7 +140,6 @@ class Rows {
   get #wanted() {
     const { text, list, label, source, below, person } = this.fields;
     return {
-      by: session.by,
       text: text.value.trim(),
       labels: label.value === "" ? [] : [JSON.parse(label.value)],
       sources: source.value === "" ? [] : [source.value],

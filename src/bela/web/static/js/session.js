@@ -18,7 +18,7 @@ const LIKELY = 9; // classes that come before all others where one is looked for
 
 export const waiting = new Watched(0); // answers that the server does not have yet
 export const WRONG = Symbol("wrong"); // in place of a label: the one under audit is wrong, whatever is right
-export const session = { by: "me", grid: false, scope: "", last: null, undoing: false };
+export const session = { by: "me", owner: true, grid: false, scope: "", last: null, undoing: false };
 
 let steps = []; // the questions that each step has answered, so that a grid is undone as a whole; [null] for all else
 let closeOffer = () => {};
@@ -27,20 +27,19 @@ let confusions = [];
 let used = []; // classes that were given last
 const recent = new Map();
 
-/** Begin to work in a campaign under a name. */
-export async function begin(by) {
+/** Begin to work in a campaign, as somebody whom the server knows. */
+export async function begin({ id, name: by, role, campaign: number }) {
   const { campaign, n_rows: rows } = state.value;
-  session.by = by;
+  Object.assign(session, { id, by, owner: role === "owner" });
   session.scope = `${campaign}/${rows}`;
   session.grid = recall(`grid.${session.scope}`, false);
   session.pace = recall(`pace.${session.scope}.${by}`, []);
-  session.keys = new Keys(session.scope, { audit: Boolean(state.value.audit) });
+  session.keys = new Keys(session.scope, { audit: Boolean(state.value.audit), owner: session.owner });
   const tabs = new Tabs(session.scope);
-  session.outbox = new Outbox(session.scope, tabs, { refused, changed: (n) => waiting.set(n) });
+  session.outbox = new Outbox(session.scope, tabs, { by, campaign: number, refused, changed: (n) => waiting.set(n) });
   session.feed = new Feed({
     outbox: session.outbox,
     tabs,
-    by,
     grid: session.grid,
     ahead: () => (session.grid ? gridSize() - 1 : ROWS_AHEAD),
     changed: () => session.changed?.(),
@@ -65,6 +64,7 @@ export function labels() {
 
 /** Fetch what was taken for what so far, before somebody looks for a class: they are not kept waiting. */
 export async function fetchConfusions() {
+  if (!session.owner) return; // they tell what others have answered
   confusions = (await get("/api/classes").catch(() => ({ confusions }))).confusions;
 }
 
@@ -95,7 +95,7 @@ export function answer(pairs) {
   session.outbox.add(
     pairs.map(([{ id, row, second, again, seen = false }, said]) => {
       const wrong = said === WRONG;
-      return { by: session.by, question: id, row, label: wrong ? null : said, second, again, wrong, suggested: seen };
+      return { question: id, row, label: wrong ? null : said, second, again, wrong, suggested: seen };
     }),
   );
   steps.push(pairs.map(([{ id }]) => id));
@@ -147,7 +147,6 @@ export async function undo() {
       await session.outbox.settle();
       if (!step.length) break; // the server would not take it
       const { undone, question, state: news } = await post("/api/undo", {
-        by: session.by,
         tab: session.feed.tabs.id,
         grid: session.grid,
       });
@@ -202,7 +201,7 @@ export async function flag(question) {
   if (comment === null) return null;
   try {
     await session.outbox.settle();
-    takeIn(await post("/api/flags", { by: session.by, row: question.row, comment }));
+    takeIn(await post("/api/flags", { row: question.row, comment }));
     steps.push([null]);
     offerUndo(`Row ${question.name} is flagged.`);
     return comment;
@@ -225,7 +224,7 @@ export function settle(row, label) {
 async function decide(path, { row }, label, text) {
   try {
     await session.outbox.settle();
-    takeIn(await post(path, { by: session.by, row, label }));
+    takeIn(await post(path, { row, label }));
     steps.push([null]);
     offerUndo(text);
     return true;
@@ -261,13 +260,13 @@ export async function addClass() {
 /** Make classes of these names. */
 export async function makeClasses(names) {
   await session.outbox.settle();
-  takeIn(await post("/api/classes/new", { by: session.by, labels: names }));
+  takeIn(await post("/api/classes/new", { labels: names }));
 }
 
 /** Rename or merge classes. */
 export async function changeClasses(body) {
   await session.outbox.settle();
-  takeIn(await post("/api/classes", { by: session.by, ...body }));
+  takeIn(await post("/api/classes", body));
 }
 
 /** Remember which way of answering somebody likes. */
@@ -275,18 +274,4 @@ export async function switchGrid(grid) {
   session.grid = grid;
   keep(`grid.${session.scope}`, grid);
   await session.feed.restart(grid);
-}
-
-/** Ask who is there; the name is remembered. */
-export async function askName(before = recall("name", "")) {
-  const name = await askText("Who is answering?", {
-    label: "Your name",
-    value: before,
-    most: 60,
-    button: "Begin",
-    optional: Boolean(before),
-    help: "Others see it beside your answers. It is remembered in this browser.",
-  });
-  if (name) keep("name", name);
-  return name;
 }
