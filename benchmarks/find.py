@@ -47,8 +47,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=arguments.folder) as temporary:
         data = Path(temporary, "texts.csv")
         make(data, arguments.rows)
-        # Nothing is learned here, so nothing has to be read before it begins.
-        kinds, hidden = {"text": "ignored"}, ["topic"]
+        # Nothing is learned here, so no text has to be read before it begins.
+        kinds, hidden = {"text": "ignored", "id": "number"}, ["topic"]
         with create_campaign(
             data, Path(temporary, "texts.bela"), method="random", kinds=kinds, hidden=hidden
         ) as stored:

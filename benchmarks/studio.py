@@ -23,7 +23,7 @@ from typing import Any
 def start(folder: str) -> Any:
     """Set Label Studio up in a folder; return a client that is logged in."""
     os.environ |= {
-        "LABEL_STUDIO_BASE_DATA_DIR": folder, "DJANGO_DB": "sqlite", "COLLECT_ANALYTICS": "0",
+        "LABEL_STUDIO_BASE_DATA_DIR": folder, "DJANGO_DB": "sqlite", "COLLECT_ANALYTICS": "0", "SENTRY_DSN": "",
         "LATEST_VERSION_CHECK": "0", "FEATURE_FLAGS_OFFLINE": "1", "DEBUG": "1",
     }  # fmt: skip
     import label_studio
@@ -46,6 +46,7 @@ def start(folder: str) -> Any:
     user.active_organization = Organization.create_organization(created_by=user, title="here")
     user.save()
     client = APIClient()
+    client.force_authenticate(user)
     client.force_login(user)
     return client
 

@@ -61,7 +61,8 @@ def test_a_campaign_to_its_target(page: Any) -> None:
         seen += [row["row"] for row in rows]
         doubt = [row["probability"] for row in rows if row["source"] == "inferred"]
         assert doubt == sorted(doubt)
-    assert sorted(seen) == list(range(120))
+    waiting = {question.row for question in page.service.stored.campaign.book.open.values()}
+    assert sorted(seen) == [row for row in range(120) if row not in waiting]  # these are answered blind
     points = page.get("/api/history").json()
     assert points
     assert [point["answers"] for point in points] == sorted(point["answers"] for point in points)
