@@ -34,6 +34,10 @@ def check_contract(records: Table) -> None:
     assert sum(batch.num_rows for batch in batches) == records.n_rows > 0
     assert all(tuple(batch.schema.names) == records.columns for batch in batches)
     table = pa.Table.from_batches(batches)
+    for start, most in ((0, 1), (1, 2), (records.n_rows - 1, None), (records.n_rows, None)):
+        parts = list(records.batches(start=start, most=most))
+        assert [row for part in parts for row in part.to_pylist()] == table.slice(start).to_pylist()
+        assert all(part.num_rows <= (most or records.n_rows) for part in parts)
     for name in records.columns:
         column = records.column(name)
         assert isinstance(column, pa.ChunkedArray)
