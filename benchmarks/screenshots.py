@@ -268,13 +268,15 @@ def main() -> None:
     parser.add_argument("--target", type=float, default=0.85)
     parser.add_argument("--to", type=Path, default=Path("docs/page"))
     parser.add_argument("--texts", action="store_true", help="only the pictures of texts, which take a minute")
+    parser.add_argument("--people", action="store_true", help="only the picture of people")
     parser.add_argument("--port", type=int, default=8791)
     arguments = parser.parse_args()
     arguments.to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary, chromium() as browser:
         folder = Path(temporary)
-        texts(browser, folder, arguments.to, arguments.port)
-        found(browser, folder, arguments.to, arguments.port + 4)
+        if not arguments.people:
+            texts(browser, folder, arguments.to, arguments.port)
+            found(browser, folder, arguments.to, arguments.port + 4)
         if arguments.texts:
             return
         campaign = make_clothes(folder, arguments.rows, arguments.answers, arguments.target)
@@ -285,6 +287,10 @@ def main() -> None:
             team.add(name)
         with serving(campaign, arguments.port + 3, team=True, token=True, lease_seconds=5.0) as url:
             camera = Camera(browser, f"{url}?token={ada.token}", arguments.to)
+            if arguments.people:
+                camera.open("people")
+                camera.take("people")
+                return
             clothes(camera)
             reach(camera, np.load(folder / "codes.npy"))
             report(camera)

@@ -1,14 +1,14 @@
 """How the labelling page's server bears up: many people answering at once, and one person waiting for the next row.
 
     python benchmarks/web_load.py [--people 20] [--rate 5] [--seconds 120]
-    python benchmarks/web_load.py --people 20 --rate 0.25 --kills 2
+    python benchmarks/web_load.py --data digits --method random --people 20 --rate 0.25 --ahead 1 --kills 2
 
 Starts a real server on MNIST (in BELA_DATA; or on --data), lets so many simulated people answer at so many answers a
 second, each by a link of their own and with a page that leases rows ahead, keeps answers until they are acknowledged,
 and listens to the news; then one person alone who asks for the next row after each answer. With --kills the server is
-killed (kill -9) so often meanwhile, and started again: pages go on with the rows that they have and send what they hold, by the same links.
-Afterwards the journal is read: every acknowledged answer must be there, once, and nobody may have been refused. The
-results go into README.md beside this file; exit status 1 if a bar is missed.
+killed (kill -9) so often meanwhile, and started again: pages go on with the rows that they have and send what they
+hold, by the same links. Afterwards the journal is read: every acknowledged answer must be there, once, and nobody may
+have been refused. The results go into README.md beside this file; exit status 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from bela.data import load_dataset
 
 HERE = Path(__file__).resolve().parent
 BAR = 200.0  # milliseconds
-AHEAD = 4  # rows that a page has before it
 TABLE: list[dict[str, Any]] = []
 
 
@@ -88,8 +87,8 @@ class Line:
 class Person:
     """Somebody who answers at a steady pace, rows leased ahead."""
 
-    def __init__(self, name: str, line: Line, truth: np.ndarray) -> None:
-        self.name, self.line, self.truth = name, line, truth
+    def __init__(self, name: str, line: Line, truth: np.ndarray, ahead: int = 4) -> None:
+        self.name, self.line, self.truth, self.ahead = name, line, truth, ahead
         self.rows: list[dict[str, Any]] = []
         self.unsent: list[dict[str, int]] = []  # answers that were given and not acknowledged
         self.acknowledged: dict[int, int] = {}
@@ -127,15 +126,17 @@ class Person:
         labels = {one["question"]: one["label"] for one in said}
         self.acknowledged |= {question: labels[question] for question in found["accepted"]}
 
-    async def work(self, rate: float, until: float) -> None:
+    async def work(self, rate: float, end: asyncio.Event) -> None:
         """Answer so many rows a second; a moment without a row or a server is counted and passes."""
         due = time.perf_counter() + float(np.random.default_rng(zlib.crc32(self.name.encode())).random()) / rate
-        while due < until:
+        while not end.is_set():
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             due += 1 / rate
             try:
-                if len(self.rows) < AHEAD and not self.unsent:
-                    await self.lease(2 * AHEAD)
+                if self.unsent:
+                    await self.send()
+                if len(self.rows) < self.ahead:
+                    await self.lease(2 * self.ahead)
                 if self.rows:
                     await self.answer()
                 else:
@@ -181,27 +182,29 @@ class Served:
         self.process.stdout.read()
         return self.process.wait(60)
 
-    async def kill(self, times: int, within: float) -> None:
-        """Kill it so often, evenly spread, and start it again each time."""
-        for _ in range(times):
-            await asyncio.sleep(within / (times + 1))
+    async def last(self, seconds: float, kills: int) -> None:
+        """Let it be there for so long in all; meanwhile kill it so often, evenly spread, and start it again."""
+        for _ in range(kills):
+            await asyncio.sleep(seconds / (kills + 1))
             await asyncio.to_thread(self.end, signal.SIGKILL)
             await asyncio.to_thread(self.start)
+        await asyncio.sleep(seconds / (kills + 1))
 
 
 async def many(served: Served, truth: np.ndarray, options: argparse.Namespace) -> list[Person]:
     """Let many people answer, each by a link of their own."""
     team = Team.of(served.folder)
     names = [f"person {i}" for i in range(options.people)]
-    people = [Person(name, Line(served.port, team.add(name).token), truth) for name in names]
-    killing = asyncio.create_task(served.kill(options.kills, options.seconds))
+    people = [Person(name, Line(served.port, team.add(name).token), truth, options.ahead) for name in names]
     heard = [0]
     listeners = [asyncio.create_task(person.line.listen(heard)) for person in people]
-    began = time.perf_counter()
-    await asyncio.gather(*(person.work(options.rate, began + options.seconds) for person in people))
+    end = asyncio.Event()
+    working = [asyncio.create_task(person.work(options.rate, end)) for person in people]
+    await served.last(options.seconds, options.kills)
+    end.set()
+    await asyncio.gather(*working)
     for listener in listeners:
         listener.cancel()
-    await killing
     n = sum(len(person.acknowledged) for person in people)
     print(
         f"{options.people} people, {options.rate:g} answers a second each, {options.seconds:g} s: {n:,} acknowledged "
@@ -275,7 +278,9 @@ def main() -> int:
     parser.add_argument("--people", type=int, default=20)
     parser.add_argument("--rate", type=float, default=5.0)
     parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--ahead", type=int, default=4, help="rows below which a page asks for as many more")
     parser.add_argument("--data", default="mnist", help="the dataset that is labelled")
+    parser.add_argument("--method", default="bela", help="how questions are chosen; random never has to wait")
     parser.add_argument("--kills", type=int, default=0, help="how often the server is killed meanwhile")
     parser.add_argument("--target", type=float, default=0.99)
     parser.add_argument("--folder", type=Path, help="where to put the campaign")
@@ -287,7 +292,7 @@ def main() -> int:
         os.environ["BELA_CONFIG"] = str(Path(place) / "config")  # for links that are of no use afterwards
         began = time.perf_counter()
         if options.copy is None:
-            create_campaign(options.data, folder, target=options.target).close()
+            create_campaign(options.data, folder, target=options.target, method=options.method).close()
         else:
             shutil.copytree(options.copy, folder)
         seconds = time.perf_counter() - began
@@ -316,7 +321,12 @@ def main() -> int:
         counts = check(folder, people)
         name = "web load" if not options.kills else "web load, killed"
         if options.kills:
-            counts |= {"rows": len(truth), "kills": options.kills, "most s to start": round(max(served.seconds), 1)}
+            counts |= {
+                "rows": len(truth),
+                "method": options.method,
+                "kills": options.kills,
+                "most s to start": round(max(served.seconds), 1),
+            }
         write_table(HERE / "README.md", name, [row | counts | {"load": machine} for row in TABLE])
         slow = [row for row in TABLE if row["what"].startswith(str(options.people)) and row["p99 ms"] >= BAR]
         return int(bool(counts["errors"] or (slow and not options.kills)))

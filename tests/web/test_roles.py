@@ -14,8 +14,11 @@ import pytest
 from tests.web.conftest import Page
 
 from bela.campaign import open_campaign
+from bela.records import Role
 from bela.web import LabelService
 from bela.web._identity import Visitor
+from bela.web._roles import for_annotators
+from bela.web._serve import _people
 
 OPEN = {
     "GET /api/me", "GET /api/state", "GET /api/events", "GET /api/history", "GET /api/guidelines",
@@ -26,7 +29,7 @@ OPEN = {
 
 BODIES: dict[str, dict[str, Any]] = {
     "POST /api/lease": {"n": 3},
-    "POST /api/answers": {"answers": [{"question": 0, "label": "dog", "second": True}]},
+    "POST /api/answers": {"answers": [{"question": None, "label": "dog", "second": True}]},
     "POST /api/release": {"questions": [0]},
     "POST /api/undo": {},
     "POST /api/relabel": {"row": 0, "label": "cat"},
@@ -48,9 +51,13 @@ NUMBERS = re.compile(r'"[0-9a-f]{8}"|bela-[0-9a-f]{8}')  # of people and campaig
 
 
 class World:
-    """A campaign in which Ann has answered the first question, and Bob has it before him for a second opinion."""
+    """A campaign in which Ann has answered a question, and Bob has it before him for a second opinion.
 
-    def __init__(self, folder: Path, first: str) -> None:
+    It is the first of all, or a `draw` that moves the bound, after some that were answered alike.
+    """
+
+    def __init__(self, folder: Path, first: str, *, draw: bool) -> None:
+        self.draw = draw
         with open_campaign(folder) as made:
             for label in ("cat", "dog"):
                 made.campaign.add_class(label)
@@ -63,10 +70,16 @@ class World:
         }  # fmt: skip
         self.page.http.headers.clear()
         [self.question] = self.page.lease("Ann", 1)
+        questions = self.stored.campaign.book.questions
+        while draw and (
+            self.stored.campaign.n_asked < 30 or questions[self.question["id"]].role is not Role.BOUNDS
+        ):  # fmt: skip
+            self.page.answer([self.question])
+            [self.question] = self.page.lease("Ann", 1)
         self.page.post("/api/answers", by="Ann", answers=[{"question": self.question["id"], "label": first}])
         self.service.refresh()
-        held = self.page.post("/api/lease", by="Bob", n=2)["questions"]
-        assert [one["id"] for one in held if one["second"]] == [self.question["id"]]
+        held = self.page.post("/api/lease", by="Bob", n=100)["questions"]
+        assert self.question["id"] in [one["id"] for one in held if one["second"]]
 
     def ask(self, address: str, role: str) -> Any:
         """Send a request to an address, as somebody."""
@@ -76,6 +89,8 @@ class World:
         body = BODIES.get(address)
         if body is not None and "row" in body:
             body = {**body, "row": self.question["row"]}
+        if body is not None and "answers" in body:
+            body = {"answers": [{**body["answers"][0], "question": self.question["id"]}]}
         headers = {**self.headers[role], "Host": "localhost"}
         return self.page.http.request(method, path, json=body, headers=headers)
 
@@ -105,14 +120,16 @@ def addresses() -> list[str]:
     return sorted(f"{method.upper()} {path}" for path, methods in paths.items() for method in methods)
 
 
-@pytest.fixture(scope="module")
-def worlds(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, World]]:
+@pytest.fixture(scope="module", params=["the first answer", "a draw"])
+def worlds(
+    template: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[dict[str, World]]:
     """Two campaigns that differ in what Ann has said, and in nothing else."""
     made = {}
     for first in ("cat", "dog"):
         folder = tmp_path_factory.mktemp(first) / "data"
         shutil.copytree(template, folder)
-        made[first] = World(folder / "pets.bela", first)
+        made[first] = World(folder / "pets.bela", first, draw=request.param == "a draw")
     yield made
     for world in made.values():
         world.stored.close()
@@ -159,6 +176,9 @@ def test_the_worlds_can_be_told_apart(worlds: dict[str, World]) -> None:
     for address in ("GET /api/rows/{row}", "GET /api/leaves", "GET /api/classes", "GET /api/state"):
         assert len({world.ask(address, "owner").text for world in worlds.values()}) == 2, address
     assert len({world.news("owner") for world in worlds.values()}) == 2
+    if any(world.draw for world in worlds.values()):  # and by an annotator, who would be told the bound
+        told = {str(for_annotators(world.service.status(), blind=False)) for world in worlds.values()}
+        assert len(told) == 2
     for world in worlds.values():
         assert world.ask("POST /api/exports", "owner").status_code == 200
     assert len({world.ask("GET /api/exports/{name}", "owner").text for world in worlds.values()}) == 2
@@ -272,11 +292,24 @@ def test_a_page_for_one_person_is_for_its_owner(stored: Any) -> None:
     assert json.loads(page.get("/api/state").text)["team"] is False
 
 
+def test_links_that_cannot_be_kept_end_with_the_server(
+    stored: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home that cannot be written to keeps nobody from labelling; it is said."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("BELA_CONFIG", str(tmp_path / "file" / "below"))
+    said: list[str] = []
+    team = _people(stored, said.append)
+    assert team.by_token(team.owner().token) is not None
+    assert "cannot be kept" in said[0]
+    assert not (stored.path / "team").exists()
+
+
 def test_leases_outlive_the_server(stored: Any) -> None:
-    """A server that starts anew gives nobody what a page still has before it."""
-    first = LabelService(stored, team=True)
+    """A server that starts anew gives nobody what a page still has before it, however long it was away."""
+    first = LabelService(stored, team=True, clock=lambda: 9000.0, now=lambda: 1e9)
     held = [one.id for one in first.lease("Bob", 4, tab="t", browser="b")]
-    again = LabelService(stored, team=True)
+    again = LabelService(stored, team=True, clock=lambda: 3.0, now=lambda: 2e9)
     assert not {one.id for one in again.lease("Cid", 20)} & set(held)
     assert [one.id for one in again.lease("Bob", 4, tab="t", browser="b")] == held
     (stored.path / "cache" / "leases.json").write_text('[[1, "Eve"]]')

@@ -93,7 +93,8 @@ def test_a_tab_that_is_loaded_anew_keeps_its_questions(service: LabelService) ->
 
 def test_what_a_tab_left_behind_goes_to_the_same_person(service: LabelService) -> None:
     """A browser that is killed says no goodbye; whoever opens another must not wait until the lease is over."""
-    left = service.lease("Ann", 200, tab="killed")  # all rows that there are
+    with service.in_sight("killed", "a browser"):
+        left = service.lease("Ann", 200, tab="killed", browser="a browser")  # all rows that there are
     assert service.lease("Bob", 5, tab="other") == []  # for others she may come back
     taken = service.lease("Ann", 5, tab="next")
     assert len(taken) == 5
@@ -112,9 +113,9 @@ def test_a_tab_in_sight_keeps_its_questions(service: LabelService) -> None:
 
 
 def test_a_program_keeps_its_questions(service: LabelService) -> None:
-    """It has no tab, and is never in sight."""
-    service.lease("Ann", 200)
-    assert service.lease("Ann", 5, tab="page") == []
+    """It is never in sight, whatever it says of itself; so do two that come in by the same link."""
+    service.lease("Ann", 200, tab="a program", browser="none that there is")
+    assert service.lease("Ann", 5) == service.lease("Ann", 5, tab="page") == service.lease("Ann", 5, tab="other") == []
 
 
 def test_an_answer_after_the_lease_is_an_answer(service: LabelService, clock: Any) -> None:

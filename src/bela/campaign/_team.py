@@ -75,6 +75,16 @@ class Team:
         number = _number(folder)
         return cls(config_folder() / _FOLDER / f"{number}.json", number=number)
 
+    @staticmethod
+    def can_be_kept() -> bool:
+        """Whether links outlive the process: not where the user has no folder to write to."""
+        folder = config_folder() / _FOLDER
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            return False
+        return os.access(folder, os.W_OK)
+
     @property
     def members(self) -> tuple[Member, ...]:
         """All people, also those who may not come in any more, in the order in which they came."""

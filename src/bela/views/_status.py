@@ -60,7 +60,8 @@ class CampaignStatus:
     With `suggest_draws`, labels are suggested for single rows too, be they drawn at random or not.
     Of a row the columns `shown` are shown; those `left_out` are in the data, and say nothing that is learned from.
     Besides, `n_hidden` columns were hidden on purpose.
-    `seq` is the number of events so far: of two statuses, the one with more is the later one.
+    `seq` is the number of events so far: of two statuses, the one with more is the later one. With `withheld`, what
+    depends on how rows were answered is left out, for those who must not know it.
     """
 
     campaign: str
@@ -96,6 +97,7 @@ class CampaignStatus:
     pace_seconds: float | None
     rests_on: str
     audit: AuditStatus | None
+    withheld: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

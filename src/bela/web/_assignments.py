@@ -164,17 +164,12 @@ class Assignments:
             if (lease.by, lease.at) == (by, was):
                 self._leases[question] = replace(lease, at=at)
 
-    def release_unseen(self, by: str, at: Seat, in_sight: Collection[Seat]) -> bool:
-        """Let everybody have what somebody has in other tabs of a browser that are out of sight; whether they had any.
+    def release_gone(self, by: str, at: Seat, gone: Collection[Seat]) -> bool:
+        """Let everybody have what somebody has in pages that are gone; whether there was anything.
 
-        A tab that is closed or killed need not get to say that its questions are free. Programs, whose tab has no name,
-        are never in sight, and keep theirs; so does another browser, which may be at work where this one cannot see.
+        A browser that is closed or killed need not get to say that its questions are free.
         """
-        left = [
-            question
-            for question, lease in self._leases.items()
-            if lease.by == by and lease.at.browser == at.browser and lease.at.tab and lease.at not in (at, *in_sight)
-        ]
+        left = [one for one, lease in self._leases.items() if lease.by == by and lease.at in gone and lease.at != at]
         for question in left:
             del self._leases[question]
         return bool(left)

@@ -108,7 +108,7 @@ class Broadcast:
 
     def _publish(self) -> None:
         status = self._service.status()
-        texts = {True: status, False: for_annotators(status)}
+        texts = {True: status, False: for_annotators(status, blind=self._service.second_opinions)}
         self._texts = {is_owner: to_json(text).decode() for is_owner, text in texts.items()}
         self._version += 1
         self.wake()

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +37,7 @@ class _KeptLease(NamedTuple):
     by: str
     browser: str
     tab: str
-    until: float  # by the time of day, as the clock of a process begins anew
+    seconds: float  # that are left
     marks: tuple[bool, bool, bool]
 
 
@@ -47,33 +47,30 @@ _LEASES = TypeAdapter(list[_KeptLease])
 class KeptLeases:
     """A file of leases. It may be lost, as when the power fails: then some questions are put to two people.
 
-    `now` is the time of day; all other times are of the clock by which leases end.
+    What is kept is the time that they had left, so that none ends while there is no server to answer to.
     """
 
-    def __init__(self, file: Path, now: Callable[[], float]) -> None:
-        self._file, self._now = file, now
+    def __init__(self, file: Path) -> None:
+        self._file = file
 
     def read(self, clock: float, most_seconds: float) -> dict[int, Lease]:
-        """Return the leases that are not over, none of them for longer than leases are given."""
+        """Return the leases as of when they were written, none of them for longer than leases are given."""
         try:
             found = _LEASES.validate_json(self._file.read_bytes())
         except (OSError, ValidationError):
             return {}
-        ahead = clock - self._now()
         return {
             one.question: Lease(
-                by=one.by, at=Seat(one.browser, one.tab), until=min(one.until + ahead, clock + most_seconds),
+                by=one.by, at=Seat(one.browser, one.tab), until=clock + min(one.seconds, most_seconds),
                 second=one.marks[0], again=one.marks[1], grid=one.marks[2],
             )
             for one in found
-            if one.until > self._now()
         }  # fmt: skip
 
     def write(self, leases: Mapping[int, Lease], clock: float) -> None:
         """Keep leases; a process that is killed loses none, and nobody waits for the disk."""
-        behind = self._now() - clock
         kept = [
-            _KeptLease(question, one.by, *one.at, one.until + behind, (one.second, one.again, one.grid))
+            _KeptLease(question, one.by, *one.at, one.until - clock, (one.second, one.again, one.grid))
             for question, one in leases.items()
             if one.until > clock
         ]

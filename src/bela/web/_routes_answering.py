@@ -28,7 +28,7 @@ def post_lease(body: models.LeaseIn, service: Service, me: Me) -> Response:
 def post_answers(body: models.AnswersIn, service: Service, me: Me) -> Response:
     """Take in answers; those that are accepted are on disk."""
     done = service.answer(me.name, body.answers, may_add_classes=me.is_owner)
-    return ready(replace(done, state=shown_to(me, done.state)))
+    return ready(replace(done, state=shown_to(me, done.state, service)))
 
 
 @router.post("/release", status_code=204)
@@ -46,7 +46,7 @@ def post_undo(body: models.UndoIn, service: Service, me: Me) -> models.UndoOut:
         undone, question = service.undo(me.name, tab=body.tab, grid=body.grid, browser=me.browser)
     except QuestionError as error:
         raise HTTPException(409, str(error)) from None
-    return models.UndoOut(undone=undone, question=question, state=shown_to(me, service.status()))
+    return models.UndoOut(undone=undone, question=question, state=shown_to(me, service.status(), service))
 
 
 @router.post("/relabel")
@@ -55,7 +55,8 @@ def post_relabel(body: models.RelabelIn, service: Service, me: Me) -> CampaignSt
     """Say what a row is, whether it was asked or not; annotators of rows that wait, or that they have answered."""
     if not me.is_owner and not service.is_theirs(me.name, body.row):
         raise HTTPException(403, "annotators change the labels of rows that they have answered themselves")
-    return shown_to(me, service.relabel(me.name, body.row, body.label, may_add_classes=me.is_owner))
+    status = service.relabel(me.name, body.row, body.label, may_add_classes=me.is_owner)
+    return shown_to(me, status, service)
 
 
 @router.post("/settle")
@@ -72,7 +73,7 @@ def post_settle(body: models.RelabelIn, service: Service, me: Me) -> CampaignSta
 @open_to_annotators
 def post_flag(body: models.FlagIn, service: Service, me: Me) -> CampaignStatus:
     """Mark a row for later."""
-    return shown_to(me, service.flag(me.name, body.row, body.comment))
+    return shown_to(me, service.flag(me.name, body.row, body.comment), service)
 
 
 @router.post("/classes")

@@ -20,7 +20,7 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 @open_to_annotators
 def get_state(service: Service, me: Me) -> Response:
     """Return the status of the campaign."""
-    return ready(shown_to(me, service.status()))
+    return ready(shown_to(me, service.status(), service))
 
 
 @router.get("/events", response_class=StreamingResponse)
@@ -58,9 +58,9 @@ def get_leaf_rows(leaf: Number, service: Service, offset: Offset = 0, limit: Lim
 
 @router.get("/history")
 @open_to_annotators
-def get_history(service: Service) -> list[views.ChartPoint]:
-    """Return what was certain after how many answers."""
-    return service.monitor.history()
+def get_history(service: Service, me: Me) -> list[views.ChartPoint]:
+    """Return what was certain after how many answers; nothing for those who must not know it."""
+    return service.monitor.history() if me.is_owner or not service.second_opinions else []
 
 
 @router.get("/classes")

@@ -140,7 +140,7 @@ def serve(
         raise ParameterError(f"a server that others can reach needs a token: serve on 127.0.0.1 instead of {host}")
     if not token and (hosts or root or proxy):
         raise ParameterError("without a token whoever comes in is the owner: behind a proxy that would be everybody")
-    people = Team.of(stored.path) if token else None
+    people = _people(stored, say) if token else None
     opener = None if people is None else people.owner(owner)
     listener = _listen(host, port)
     port = listener.getsockname()[1]
@@ -192,6 +192,14 @@ def _listen(host: str, port: int | None) -> socket.socket:
             last = error if isinstance(error, OSError) else OSError(str(error))
     what = f"port {port} of {host}" if port is not None else host
     raise ParameterError(f"cannot serve on {what}: {(last and last.strerror) or last}; choose another --port or --host")
+
+
+def _people(stored: StoredCampaign, say: Callable[[str], object]) -> Team:
+    """Return who may come in; where links cannot be kept, for as long as the server runs."""
+    if Team.can_be_kept():
+        return Team.of(stored.path)
+    say("Note: links end with this server, as they cannot be kept: BELA_CONFIG names a folder for them.")
+    return Team()
 
 
 def _check_root(root_path: str) -> str:

@@ -31,6 +31,7 @@ from bela.web._models import AnswerIn, AnswersOut, QuestionOut, Refused
 _LOOKING = 0.1  # seconds for which texts are looked through at once
 
 Who = tuple[str | None, ...]
+_MOST_GONE = 1000  # tabs that are remembered after they were closed
 
 
 @dataclass(slots=True)
@@ -61,7 +62,7 @@ class LabelService:
         now: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         self.stored, self.team, self.lease_seconds = stored, team, lease_seconds
-        self.suggest_draws = suggest_draws
+        self.suggest_draws, self.second_opinions = suggest_draws, team and overlap > 0
         self.lock = threading.RLock()
         self.view = RowView(stored)
         self._finder = Finder(stored, self.view, self.lock)
@@ -72,12 +73,13 @@ class LabelService:
         self._campaign, self._book = stored.campaign, stored.campaign.book
         self._assignments = Assignments(
             self._campaign, overlap=overlap if team else 0.0, again=again, by_name=team, blind_draws=not suggest_draws,
-            seconds=lease_seconds, clock=clock, kept=KeptLeases(stored.path / "cache" / "leases.json", now),
+            seconds=lease_seconds, clock=clock, kept=KeptLeases(stored.path / "cache" / "leases.json"),
         )  # fmt: skip
         self._submitted: deque[_Submission] = deque()
         self._unprepared: CampaignStatus | None = None  # while the first questions are chosen
         self._listeners: list[Callable[[], object]] = []
         self._in_sight: list[Seat] = []  # once for each line that is held open there
+        self._gone: dict[Seat, None] = {}  # where there was a line, and is none now; the longest ago first
 
     def lease(
         self, by: str, n: int, *, tab: str = "", was: str = "", grid: bool = False, browser: str = ""
@@ -87,7 +89,7 @@ class LabelService:
         With `grid`, the same label is suggested for all, or they are draws, to be answered one by one. There may be
         none for now, while a revision is made. Each browser and tab of a person has its own, and a tab that was loaded
         anew goes on with those that it had under the name `was`. Where there would be none, what the same person has in
-        tabs of the same browser that are out of sight is free again.
+        tabs that were in sight, and are not any more, is free again; programs are never in sight, and keep theirs.
         """
         if self._unprepared is not None:
             return []
@@ -97,7 +99,7 @@ class LabelService:
                 self._assignments.move(by, Seat(browser, was), at)
             labels = self.monitor.labels
             chosen = self._choose(by, at, n, labels, grid)
-            if not chosen and self._assignments.release_unseen(by, at, self._in_sight):
+            if not chosen and self._assignments.release_gone(by, at, self._gone):
                 chosen = self._choose(by, at, n, labels, grid)
         return [self._show(choice, labels) for choice in chosen]
 
@@ -106,10 +108,15 @@ class LabelService:
         """Take note that somebody looks at a tab, for as long as a block lasts; nobody waits for anything."""
         at = Seat(browser, tab)
         self._in_sight.append(at)
+        self._gone.pop(at, None)
         try:
             yield
         finally:
             self._in_sight.remove(at)
+            if at not in self._in_sight:
+                self._gone[at] = None
+            if len(self._gone) > _MOST_GONE:
+                del self._gone[next(iter(self._gone))]
 
     def answer(self, by: str, answers: Sequence[AnswerIn], *, may_add_classes: bool = True) -> AnswersOut:
         """Take in answers; what comes back says which are on disk, which were refused and why, and the status after it.

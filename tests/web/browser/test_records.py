@@ -66,7 +66,7 @@ def test_grid_of_texts_is_accessible(visit, texts):
 
 
 TAKE_ALL = """async () => {
-    const body = JSON.stringify({ by: 'me', tab: 'gone', n: 100 });
+    const body = JSON.stringify({ tab: sessionStorage.getItem('bela.tab'), n: 100 });
     await fetch('/api/lease', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
 }"""
 

@@ -92,7 +92,7 @@ export function mountCertificate(root) {
 function draw(news) {
   const { lower, target, expected, word, stop_reason: reason } = news;
   const started = lower > 0;
-  parts.number.textContent = started ? `≥ ${percentFloor(lower)}` : "Nothing yet";
+  parts.number.textContent = started ? `≥ ${percentFloor(lower)}` : news.withheld ? "—" : "Nothing yet";
   parts.title.textContent = `What is ${word}`;
   parts.sentence.textContent = unbroken(news.claim);
   parts.fill.style.width = `${lower * 100}%`;

@@ -35,6 +35,7 @@ export class Feed {
   #timer = null;
   #renewal = null;
   #active = Date.now();
+  #returned = false; // from out of sight, where rows may have gone to another tab or browser
 
   /** `changed` is called when rows have come or gone. `ahead` says how many rows to have besides the one shown. */
   constructor({ outbox, tabs, ahead, grid, changed }) {
@@ -49,7 +50,11 @@ export class Feed {
     window.addEventListener("pagehide", () => this.#leave());
     window.addEventListener("pageshow", (event) => event.persisted && this.fill());
     // Out of sight, rows may have gone to another tab: whoever comes back asks for them anew.
-    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.fill(true));
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState !== "visible") return;
+      this.#returned = true;
+      this.fill(true);
+    });
   }
 
   /** The rows at hand, the next one first. */
@@ -131,10 +136,13 @@ export class Feed {
     const here = new Set([...before, ...this.#done, ...this.#items.map(keyOf)]);
     const fresh = questions.filter((question) => !here.has(keyOf(question)));
     fresh.forEach(loadPictures);
-    // A row that was not given again is somebody else's by now; the first is on the screen and may stay.
+    // A row that was not given again is somebody else's by now; the first is on the screen and may stay, unless whoever
+    // looks at it has just come back to it.
+    const stays = this.#returned ? -1 : 0;
+    this.#returned = false;
     const given = new Set(questions.map(keyOf));
     const lost = questions.length < n ? (key) => before.has(key) && !given.has(key) : () => false;
-    this.#items = [...this.#items.filter((question, at) => at === 0 || !lost(keyOf(question))), ...fresh];
+    this.#items = [...this.#items.filter((question, at) => at === stays || !lost(keyOf(question))), ...fresh];
     this.empty = this.#items.length === 0;
     this.#renewEvery(seconds / 3);
     this.changed();

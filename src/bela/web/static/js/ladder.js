@@ -15,7 +15,7 @@ export function drawLadder(root, { ladder: rungs, target, stop_reason: reason })
   if (root.dataset.shows === now) return;
   root.dataset.shows = now;
   const held = root.contains(document.activeElement) ? document.activeElement.dataset.share : null;
-  fill(root, rungs?.length ? steps(rungs, target, !reason || reason === "target") : null);
+  fill(root, rungs?.length ? steps(rungs, target, session.owner && (!reason || reason === "target")) : null);
   if (held) root.querySelector(`[data-share="${held}"]`)?.focus({ preventScroll: true });
 }
 
@@ -42,7 +42,7 @@ function isTarget(share, target) {
 
 function share({ share: value, forecast }, target, open) {
   const name = percentShort(value);
-  if (!forecast || !open || !session.owner) return h("span.share", name);
+  if (!forecast || !open) return h("span.share", name);
   const chosen = isTarget(value, target);
   const title = chosen ? `${name} is the target` : `Stop when ${name} are certified`;
   return h(
