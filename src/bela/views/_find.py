@@ -75,7 +75,7 @@ class FoundRow(LabelledRow):
     """A row that was found, with what people did with it.
 
     Where somebody is still to say what it is, `waits` tells for what ("answer", "opinion" or "again"), and neither
-    label nor probability nor people are there; nor where it is of "others", for whoever is to see no such rows.
+    label nor probability nor people are there. For whoever is to see no labels of "others", all these rows are alike.
     """
 
     waits: str | None
@@ -140,7 +140,8 @@ class Finder:
             n_looked = len(chosen)
         with self._lock:
             people = {row: [own] if own is not None else _people(self._book, deeds, row) for row in rows}
-        unseen = {row: waits.get(row, "others") for row in rows if blind[row]}
+        # Which rows wait follows from how others answered.
+        unseen = {row: "others" if own is not None else waits[row] for row in rows if blind[row]}
         shown = [self._show(row, facts, deeds, people[row], unseen.get(row)) for row in rows]
         return FoundRows(rows=shown, next=place, n_looked=n_looked, n_found=n_found, by_doubt=not terms)
 

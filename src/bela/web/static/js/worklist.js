@@ -20,7 +20,7 @@ const WAITS = {
   answer: "waits for an answer",
   opinion: "waits for your opinion",
   again: "will be asked again",
-  others: "not yours",
+  others: "", // whether it waits is not told
 };
 
 export class Worklist {
