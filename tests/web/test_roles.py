@@ -35,7 +35,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /api/relabel": {"row": 0, "label": "cat"},
     "POST /api/settle": {"row": 0, "label": "cat"},
     "POST /api/flags": {"row": 0, "comment": "odd"},
-    "POST /api/rows/find": {"text": "pet", "limit": 20},
+    "POST /api/rows/find": {"limit": 100},
     "POST /api/classes": {"action": "rename", "label": "cat", "to": "kitten"},
     "POST /api/classes/new": {"labels": ["bird"]},
     "POST /api/aim": {"target": 0.9, "budget": None},
@@ -84,7 +84,7 @@ class World:
     def ask(self, address: str, role: str) -> Any:
         """Send a request to an address, as somebody."""
         method, _, path = address.partition(" ")
-        known = {"row": self.question["row"], "column": "weight", "leaf": 0, "name": "pets-labelled.csv"}
+        known = {"row": self.question["row"], "column": "weight", "leaf": 0, "name": "pets-labelled.csv.zip"}
         path = re.sub(r"\{(\w+)\}", lambda found: str(known[found[1]]), path)
         body = BODIES.get(address)
         if body is not None and "row" in body:
@@ -203,8 +203,10 @@ def test_annotators_answer_for_themselves(page: Any) -> None:
     told = [event.data["by"] for event in page.service.stored.journal.events() if event.kind == "answered"]
     assert told == ["Bob"]
     page.http.post("/api/flags", json={"row": 1, "comment": "mine"}, headers=bob)
-    assert [flag["comment"] for flag in page.http.get("/api/flags", headers=bob).json()] == ["mine"]
-    assert page.http.get("/api/flags", headers=eve).json() == []
+    wanted = {"flagged": True}
+    [flagged] = page.http.post("/api/rows/find", json=wanted, headers=bob).json()["rows"]
+    assert [flag["comment"] for flag in flagged["flags"]] == ["mine"]
+    assert page.http.post("/api/rows/find", json=wanted, headers=eve).json()["rows"] == []
 
 
 def test_annotators_make_no_classes(page: Any) -> None:

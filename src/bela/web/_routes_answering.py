@@ -52,7 +52,7 @@ def post_undo(body: models.UndoIn, service: Service, me: Me) -> models.UndoOut:
 @router.post("/relabel")
 @open_to_annotators
 def post_relabel(body: models.RelabelIn, service: Service, me: Me) -> CampaignStatus:
-    """Say what a row is, whether it was asked or not; annotators may change what they have answered themselves."""
+    """Say what a row is, whether it was asked or not; annotators of rows that wait, or that they have answered."""
     if not me.is_owner and not service.is_theirs(me.name, body.row):
         raise HTTPException(403, "annotators change the labels of rows that they have answered themselves")
     status = service.relabel(me.name, body.row, body.label, may_add_classes=me.is_owner)

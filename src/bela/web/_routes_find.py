@@ -15,7 +15,7 @@ router = APIRouter(tags=["find"])
 def post_find(body: FindIn, service: Service, me: Me) -> FoundRows:
     """Return rows by what is in them, by label, source, confidence, and by what people did with them.
 
-    Annotators see no labels but their own.
+    Annotators see the labels that they gave themselves, and no others.
     """
     after = None if body.after is None else FoundPlace(row=body.after.row, probability=body.after.probability)
     wanted = Wanted(**body.model_dump(exclude={"after", "limit"}))
