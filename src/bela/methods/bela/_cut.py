@@ -14,7 +14,7 @@ _ROWS = 1 << 20  # that are looked at at once, where there are very many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class BinnedRows:
     """A label and a bin for each row, -1 for those outside of the population; the least sure bin is the first.
 
     `guess` is the share of errors expected in each bin, `upper` how sure the surest of it is.
@@ -28,7 +28,7 @@ class Cut:
     upper: FloatArray
 
 
-def cut_rows(fit: Fit, power: float, population: AllBut) -> Cut:
+def cut_rows(fit: Fit, power: float, population: AllBut) -> BinnedRows:
     """Cut the rows of a population by what a fit says of all rows; its chances suit better if taken to a `power`."""
     if isinstance(fit, SampledFit):
         return _cut_by_steps(fit.scan(power), population)
@@ -38,7 +38,7 @@ def cut_rows(fit: Fit, power: float, population: AllBut) -> Cut:
     edges, bin_ = bin_edges(len(order)), np.full(fit.n_rows, -1, dtype=np.int8)
     sizes = np.diff(edges)
     bin_[order] = np.repeat(np.arange(N_BINS), sizes)
-    return Cut(
+    return BinnedRows(
         codes=fit.labels.astype(np.int32), confidence=np.clip(1.0 - error, 0.0, 1.0).astype(np.float32), bin=bin_,
         sizes=sizes,
         guess=np.array([error[order[edges[i] : edges[i + 1]]].mean() if sizes[i] else 0.5 for i in range(N_BINS)]),
@@ -46,7 +46,7 @@ def cut_rows(fit: Fit, power: float, population: AllBut) -> Cut:
     )  # fmt: skip
 
 
-def _cut_by_steps(said: AnyArray, population: AllBut) -> Cut:
+def _cut_by_steps(said: AnyArray, population: AllBut) -> BinnedRows:
     """Cut rows that say in steps how sure they are: by counting, as there are too many to be put in order.
 
     Rows of one step are in their own order, so that the bins are those that sorting would give.
@@ -76,7 +76,7 @@ def _cut_by_steps(said: AnyArray, population: AllBut) -> Cut:
         error = np.clip(1.0 - confidence[rows].astype(float), 1e-6, 1.0)
         errors += np.bincount(bin_[rows] + 1, weights=error, minlength=N_BINS + 1)[1:]
     last = np.searchsorted(ends, edges[1:])  # the step of the surest row of each bin
-    return Cut(
+    return BinnedRows(
         codes=codes, confidence=confidence, bin=bin_, sizes=sizes,
         guess=np.where(sizes > 0, errors / np.maximum(sizes, 1), 0.5), upper=np.where(edges[1:] > 0, last, -np.inf),
     )  # fmt: skip
