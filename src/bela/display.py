@@ -39,10 +39,11 @@ def draw_share(lower: float, target: float | None = None) -> str:
         if target is None
         else f'<path d="M{_WIDTH * target:.1f},0 V16" stroke="currentColor" stroke-width="2" fill="none"/>'
     )
+    filled = _WIDTH * lower
     return _drawing(
         f"at least {share_text(lower)}{aim}", 16,
         f'<rect y="3" width="{_WIDTH}" height="10" rx="3" fill="currentColor" opacity=".15"/>'
-        f'<rect y="3" width="{_WIDTH * lower:.1f}" height="10" rx="3" fill="{ACCENT}"/>{mark}',
+        f'<rect y="3" width="{filled:.1f}" height="10" rx="3" fill="{ACCENT}"/>{mark}',
     )  # fmt: skip
 
 

@@ -70,7 +70,7 @@ def texts(tmp_path: Path) -> Any:
 
 def look(stored: StoredCampaign, clock: Any = None, **more: Any) -> FoundRows:
     """Find rows by their text."""
-    finder = Finder(stored, RowView(stored), **({"clock": clock} if clock else {}))
+    finder = Finder(stored, RowView.of(stored), **({"clock": clock} if clock else {}))
     options = {name: more.pop(name) for name in ("after", "limit", "seconds") if name in more}
     return finder.find(Wanted(**more), None, waits={}, **options)
 
@@ -267,7 +267,7 @@ def test_rows_that_wait_are_never_told_by_their_labels(page: Any) -> None:
         rows = page.get(f"/api/leaves/{leaf['leaf']}/rows?limit=100").json()
         assert not waiting & {one["row"] for one in rows}
     stored, labels = page.service.stored, page.service.monitor.present()
-    twin = Finder(stored, RowView(stored)).find(Wanted(labels=["cat", "dog"]), labels, waits={}, limit=200)
+    twin = Finder(stored, RowView.of(stored)).find(Wanted(labels=["cat", "dog"]), labels, waits={}, limit=200)
     assert waiting <= {one.row for one in twin.rows}  # found by its label if nobody hides it
 
 

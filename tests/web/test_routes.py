@@ -155,7 +155,7 @@ def test_a_class_is_deleted_and_restored(page: Any) -> None:
     page.post("/api/classes", by="Ann", action="delete", label="cat")
     answers = [{"question": one["id"], "label": "bird", "second": False} for one in page.lease("Ann", 3)]
     page.post("/api/answers", by="Ann", answers=answers)
-    body = {"by": "Ann", "action": "restore", "label": "cat"}
+    body = {"action": "restore", "label": "cat"}
     assert shape(page.http.post("/api/classes", json=body))[0] == 404
 
 

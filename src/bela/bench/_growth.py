@@ -15,6 +15,7 @@ from bela.bench._memory import peak_mb
 from bela.bench._parts import BenchPart, Row, Scope, table
 from bela.campaign import Campaign
 from bela.experiments import save_figure
+from bela.shares import round_bound
 
 _ANSWERS = 1000
 _LEAST = 10_000
@@ -66,7 +67,8 @@ def _describe(rows: Sequence[Row]) -> list[str]:
         [
             f"{row['n_rows']:,}", f"{row['answers']:,}", str(row["seed"]), f"{row['processor_s']:,}",
             f"{row['seconds']:,}", f"{row['passes']:,}", f"{row.get('peak_mb', 0):,.0f}", f"{row['ask_p50_ms']:.2f}",
-            f"{row['ask_p99_ms']:.2f}", f"{row['tell_p99_ms']:.2f}", f"{row['right']:.3f}", f"{row['lower']:.3f}",
+            f"{row['ask_p99_ms']:.2f}", f"{row['tell_p99_ms']:.2f}", f"{row['right']:.3f}",
+            str(round_bound(float(row["lower"]), 3)),
         ]
         for row in rows
     ]  # fmt: skip

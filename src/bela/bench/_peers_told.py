@@ -11,6 +11,7 @@ from bela.bench._environments import load_peer, peer_names
 from bela.bench._figures import draw_shares
 from bela.bench._parts import Row, table
 from bela.experiments import save_figure
+from bela.shares import round_bound
 
 MARKS = (50, 100, 200, 500, 1000)
 """After how many answers programs are compared."""
@@ -52,7 +53,7 @@ def _table_of(rows: Sequence[Row]) -> str:
         costs = [float(row["seconds"]) / float(row["asked"]) for row in here if row.get("asked") and "seconds" in row]
         memory = [float(row["peak_mb"]) for row in here if row.get("peak_mb")]
         lines.append(
-            [_title(peer), *cells, f"{statistics.median(bound):.3f}" if bound else "",
+            [_title(peer), *cells, str(round_bound(statistics.median(bound), 3)) if bound else "",
              f"{statistics.median(costs):.3f}" if costs else "", f"{statistics.median(memory):,.0f}" if memory else "",
              _remark(here)]
         )  # fmt: skip

@@ -96,14 +96,14 @@ function render({ model, el }) {
   }
 
   function drawHead(now) {
-    const percent = (share) => `${100 * share}%`;
+    const along = (share) => `${100 * share}%`;
     const bar = h("div", { class: "bela-bar", role: "img", "aria-label": now.claim });
     const filled = h("div", { class: "bela-filled" });
-    filled.style.width = percent(now.lower);
+    filled.style.width = along(now.lower);
     bar.append(filled);
     if (now.target !== null) {
       const aim = h("div", { class: "bela-target" });
-      aim.style.left = percent(now.target);
+      aim.style.left = along(now.target);
       bar.append(aim);
     }
     const counts = [`${now.answers.toLocaleString()} answers`];

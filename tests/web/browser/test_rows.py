@@ -55,13 +55,17 @@ def pets(tmp_path_factory):
 @pytest.fixture(scope="module")
 def many(serve, tickets):
     """A campaign about the texts, by several people."""
-    return serve("tickets", data=tickets, classes=NAMES, hidden=["secret"], serving={"team": True})
+    return serve(
+        "tickets", data=tickets, classes=NAMES, hidden=["secret"], serving={"team": True, "lease_seconds": 15.0}
+    )
 
 
 @pytest.fixture(scope="module")
 def table(serve, pets):
     """A campaign about the table, in which every second row goes to a second person."""
-    return serve("pets", data=pets, classes=["cat", "dog"], serving={"team": True, "overlap": 1.0})
+    return serve(
+        "pets", data=pets, classes=["cat", "dog"], serving={"team": True, "overlap": 1.0, "lease_seconds": 15.0}
+    )
 
 
 def post(visitor, server, path: str, *, by: str, **body):
