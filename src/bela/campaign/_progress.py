@@ -112,7 +112,8 @@ def in_words(campaign: Campaign) -> str:
         aims.append(f"budget {campaign.budget:,}")
     aim = f" ({', '.join(aims)})" if aims else ""
     word = certificate.guarantee.word
-    return f"{campaign.n_asked:,} answers, at least {share_text(certificate.lower)} {word}{aim}"
+    answers = "1 answer" if campaign.n_asked == 1 else f"{campaign.n_asked:,} answers"
+    return f"{answers}, at least {share_text(certificate.lower)} {word}{aim}"
 
 
 def _bar(campaign: Campaign) -> str:
