@@ -90,7 +90,7 @@ def test_leaving_and_coming_back_keeps_the_row(visit, team):
 
 @pytest.fixture(scope="module")
 def pair(serve):
-    """A campaign of its own: in one that many tests share, one page may hold all that is left of a batch for a while."""
+    """A campaign of its own: in one that many tests share, one page may hold all that is left of a batch."""
     return serve("pair", serving={"team": True, "overlap": 0.0}, answered=70, classes=[str(d) for d in range(10)])
 
 
