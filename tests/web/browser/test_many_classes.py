@@ -3,22 +3,7 @@
 import csv
 
 import pytest
-
-AREAS = ["card", "transfer", "top_up", "exchange", "pin", "balance", "refund"]
-MATTERS = [
-    "arrival",
-    "declined",
-    "pending",
-    "fee",
-    "limit",
-    "lost",
-    "not_working",
-    "stolen",
-    "amount",
-    "find",
-    "linked",
-]
-NAMES = [f"{area}_{matter}" for area in AREAS for matter in MATTERS]
+from tests.web.browser.tickets import AREAS, MATTERS, NAMES
 
 
 @pytest.fixture(scope="module")
