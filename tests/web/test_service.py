@@ -12,6 +12,7 @@ import pytest
 from bela.book import flags, opinions
 from bela.campaign import StoredCampaign, open_campaign
 from bela.errors import JournalError, LabelError, QuestionError
+from bela.records import Role
 from bela.web import AnswerIn, LabelService, QuestionOut
 
 
@@ -271,6 +272,21 @@ def test_a_grid_is_of_one_label(service: LabelService) -> None:
     labels = service.monitor.labels
     assert labels is not None
     assert all(labels.label(one.row) == one.suggested for one in grid)
+
+
+def test_a_grid_is_whole_although_rows_are_held_one_by_one(service: LabelService) -> None:
+    """A tab that turns to the grid while its first rows are on their way has not given those back."""
+    service.aim(None, None)
+    for _ in range(60):  # until labels are suggested, and a row to learn from is the only question that is held
+        if service.monitor.labels is not None and not service.stored.campaign.open_questions:
+            [held] = lease(service, "Ann")
+            if service.stored.campaign.question(held.id).role is Role.TRAINING:
+                break
+        say(service, "Ann", lease(service, "Ann"))
+        service.refresh()
+    grid = service.lease("Ann", 6, grid=True)
+    assert len(grid) > 1
+    assert all(one.grid for one in grid)
 
 
 def test_a_grid_puts_off_no_question_for_ever(service: LabelService) -> None:

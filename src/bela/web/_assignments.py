@@ -99,7 +99,7 @@ class Assignments:
             label = counts.most_common(1)[0][0] if counts else None
             alike = (one for one in (*held, *free) if one.id in together or labels.label(one.row) == label)
             chosen = list(alike)
-            if len(chosen) >= n or held:
+            if len(chosen) >= n or together:
                 break
         return chosen[:n]
 
