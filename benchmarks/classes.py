@@ -13,15 +13,17 @@ import argparse
 from typing import Any
 
 from _measure import answer_one, in_own_processes, print_rounded
-from live import BARS, load, names_of
+from live import BARS, names_of
 
 
 def one(*, data: str, seed: int, class_target: float, budget: int, told: bool) -> dict[str, Any]:
     """Run one campaign to the end of its budget."""
     from bela import Campaign
+    from bela.bench import load_labelled
 
-    rows, labels = load(data)
-    campaign = Campaign(rows, budget=budget, class_target=class_target if told else None, seed=seed)
+    found = load_labelled(data)
+    labels = found.truth
+    campaign = Campaign(found.rows, budget=budget, class_target=class_target if told else None, seed=seed)
     result = campaign.run(labels)
     right = result.labels == labels
     bounds = result.by_class

@@ -41,6 +41,18 @@ def test_heavy_packages_are_imported_where_they_are_used():
     assert not {"sklearn", "matplotlib", "typer", "rich", "pandas", "scipy.stats"} & set(loaded)
 
 
+def test_benchmarks_find_what_they_import():
+    """Each of them; studio.py runs where Label Studio is installed."""
+    code = """
+import importlib, pathlib, sys
+sys.path.insert(0, "benchmarks")
+for file in sorted(pathlib.Path("benchmarks").glob("*.py")):
+    if file.stem != "studio":
+        importlib.import_module(file.stem)
+"""
+    run(sys.executable, "-c", code)
+
+
 def test_one_module_imports_dask():
     """Where the rows lie is the business of one file; it is loaded when somebody brings such rows."""
     found = {

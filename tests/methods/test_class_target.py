@@ -129,6 +129,20 @@ def test_classes_below_their_target_are_drawn_more():
     assert set(np.log2(factors).ravel() % 1) == {0.0}  # powers of two, so that they seldom change
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_budget_too_small_for_any_class_is_spent_on_all_labels(seed: int) -> None:
+    """With forty classes no class is in reach of 120 answers; what could be said of all labels is not lost with them."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(40), 40)
+    rows = rng.normal(size=(40, 8))[labels] * 3 + rng.normal(size=(1600, 8))
+    found = []
+    for class_target in (None, 0.9):
+        campaign = Campaign(rows, budget=120, class_target=class_target, seed=seed)
+        campaign.run(labels)
+        found.append([question.role for question in campaign.book.questions])
+    assert found[0] == found[1]
+
+
 def test_the_bounds_shown_are_those_of_the_log():
     """What is kept up to date from draw to draw is what bets on the whole log come to."""
     campaign, _ = run(0.85, target=0.8)

@@ -22,6 +22,7 @@ from bela.shares import allowed_errors
 
 _SHARE = 0.5  # of the draws, for classes below their target while all labels together are below theirs
 _SHARE_ALONE = 0.9  # the same once they are not
+_STRETCH = 2.0  # times the answers that are left: what favoured classes may take together, by a rough guess
 _MOST = 12  # times two: of the factor by which rows of a class are drawn more often than others
 _PATIENCE = 0.8  # training on must promise to cost less than this share of going on
 _HESITATION = 1.0  # nats beyond what must be shown, as in `draws_needed`
@@ -62,8 +63,11 @@ def favour(book: Book, certificates: Certificates, replay: Replay, pool: Pool) -
     """
     outlook = _Outlook.of(book, replay.revision, certificates.class_replays(replay.index, book.declined))
     left, bins = pool.left.reshape(-1, N_BINS), replay.weights()
-    need = np.maximum(outlook.needs(certificates.alpha_of(replay.index)), 1.0)
-    need[~left.any(axis=1) | outlook.reached] = 0.0
+    alpha = certificates.alpha_of(replay.index)
+    need = np.maximum(outlook.needs(alpha), 1.0)
+    # Judged by all that the release may draw, not by what is left of it: nobody is given up on the last few draws.
+    beyond = _out_of_reach(outlook.needs(alpha, 1.0), _STRETCH * (replay.n_draws + _n_left(book)))
+    need[~left.any(axis=1) | outlook.reached | beyond] = 0.0
     if not need.any():
         return np.concatenate([bins, np.ones(len(left))])
     right = {bound.revision: right for bound, right in certificates.rows_right(book) if bound.look is None}
@@ -87,8 +91,14 @@ def plan_for_classes(plan: Plan, situation: Situation, certificates: Certificate
     if book.class_target is None:
         return plan
     if plan.n_draws is not None:  # the budget is to be used up
-        return replace(plan, role=Role.BOUNDS if _spends_now(situation) else Role.TRAINING)
+        bounds = _bounds_of_a_class(situation)
+        if bounds.max() < book.class_target:
+            return plan
+        return replace(plan, role=Role.BOUNDS if int(bounds.argmax()) == 0 else Role.TRAINING)
     if plan.role is Role.TRAINING or plan.forecast is None:
+        return plan
+    left = _n_left(book)
+    if plan.forecast.answers > left:  # what was released is all that the budget will bring
         return plan
     index = certificates.certified
     replays = None if index is None else certificates.class_replays(index, book.declined)
@@ -98,7 +108,7 @@ def plan_for_classes(plan: Plan, situation: Situation, certificates: Certificate
     needs += [outlook.needs(situation.later_alpha, factor) for factor in ahead.factor[1:].tolist()]
     costs = ahead.extra + np.array([need.sum() for need in needs])
     patience = _PATIENCE if situation.released and situation.n_draws else 1.0
-    trains = bool(costs[1:].min() < patience * costs[0])
+    trains = bool(costs[1:].min() < patience * costs[0]) and costs[1:].min() <= left
     answers = round(min(max(plan.forecast.answers, float(costs.min())), book.n_rows - book.n_asked))
     most = book.n_rows - book.n_asked
     forecast = Forecast(
@@ -108,15 +118,27 @@ def plan_for_classes(plan: Plan, situation: Situation, certificates: Certificate
     return replace(plan, role=Role.TRAINING if trains else plan.role, forecast=forecast)
 
 
-def _spends_now(situation: Situation) -> bool:
-    """Whether the labels of a class of the usual size are certified best if everything is released now, not later."""
+def _bounds_of_a_class(situation: Situation) -> FloatArray:
+    """Return what the budget will certify of a class of the usual size if everything is released now, or later."""
     ahead, book, revision = _Ahead(situation), situation.book, situation.certified
     n_classes = int((count_rows(revision.codes, revision.bin >= 0) > 0).sum())
-    draws = np.maximum((book.budget or book.n_rows) - book.n_asked - ahead.extra, 0.0) / max(n_classes, 1)
+    draws = np.maximum(_n_left(book) - ahead.extra, 0.0) / max(n_classes, 1)
     likely = float(likely_shares(situation.bets, np.array([0.5]))[0] @ ahead.share)
     wrong = np.clip(likely * ahead.factor, 1e-5, 0.98) * draws
     alpha = max(situation.last_alpha, 1e-12) / max(n_classes, 1)
-    return int(np.where(draws > 0, share_lower(draws, wrong, alpha=alpha), 0.0).argmax()) == 0
+    return np.where(draws > 0, share_lower(draws, wrong, alpha=alpha), 0.0)
+
+
+def _n_left(book: Book) -> int:
+    return (book.budget or book.n_rows) - book.n_asked
+
+
+def _out_of_reach(need: FloatArray, draws: float) -> BoolArray:
+    """Return the classes that so many draws are not enough for: those that take most, until the others fit."""
+    order = np.argsort(need, kind="stable")
+    beyond = np.empty(len(need), bool)
+    beyond[order] = need[order].cumsum() > draws
+    return beyond
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
