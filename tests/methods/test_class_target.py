@@ -131,7 +131,7 @@ def test_classes_below_their_target_are_drawn_more():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_budget_too_small_for_any_class_is_spent_on_all_labels(seed: int) -> None:
-    """With forty classes no class is in reach of 120 answers; what could be said of all labels is not lost with them."""
+    """With forty classes no class is in reach of 120 answers; what could be said of all labels is not lost too."""
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(40), 40)
     rows = rng.normal(size=(40, 8))[labels] * 3 + rng.normal(size=(1600, 8))
