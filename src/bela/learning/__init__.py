@@ -6,10 +6,12 @@ from bela.learning._fit import Fit
 from bela.learning._helped import Answers
 from bela.learning._predicted import PredictionLearner
 from bela.learning._questions import Picks
-from bela.learning._sampled import SampledFit, SampledLearner
+from bela.learning._sampled import SampledLearner
+from bela.learning._sampled_predicted import SampledPredictionLearner
+from bela.learning._scanned import ScannedFit
 from bela.learning._transductive import TransductiveLearner
 
 __all__ = [
-    "NO_NODE", "Answers", "ClusterTree", "Fit", "Picks", "PredictionLearner", "SampledFit",
-    "SampledLearner", "TransductiveLearner", "fit_best_classifier", "pca_kmeans_tree", "ward_tree",
+    "NO_NODE", "Answers", "ClusterTree", "Fit", "Picks", "PredictionLearner", "SampledLearner",
+    "SampledPredictionLearner", "ScannedFit", "TransductiveLearner", "fit_best_classifier", "pca_kmeans_tree", "ward_tree",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ elsewhere; and an effect of each class on its own. Where the prediction is wrong
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, ndtri
@@ -30,7 +30,8 @@ class Belief:
     """What answers say of one prediction: for every row the chance that it is right, and what it is otherwise.
 
     `left_out` is the chance for each answer, by a fit without it. `usual` is how common each class is where the
-    prediction is wrong, `confused` how often each was seen for each predicted one, if there are not too many.
+    prediction is wrong, `confused` how often each was seen for each predicted one, if there are not too many. `judge`
+    gives the chance for any other row.
     """
 
     codes: IntArray
@@ -40,6 +41,7 @@ class Belief:
     confused: FloatArray | None
     rows: Rows
     classes: Rows  # what the rows turned out to be
+    judge: Judge
 
     def log_chances(self, rows: Rows | slice = slice(None)) -> Floats:
         """Return the log of the chance of every class, for these rows or all."""
@@ -48,6 +50,21 @@ class Belief:
     def log_chances_left_out(self) -> Floats:
         """Return the same for each answer, by what the others say."""
         return self._log_chances(self.codes[self.rows], self.left_out, self.classes)
+
+    @property
+    def least_log_chance(self) -> float:
+        """The log of the chance of a class that nothing speaks for."""
+        return float(np.log(_LEAST / len(self.usual)))
+
+    def log_chances_of(self, codes: IntArray, right: Doubles) -> Floats:
+        """Return the same for rows that it was not learnt on, of which this was predicted, rightly with this chance.
+
+        A code beyond the classes stands for one that none of those rows had: then it is that, or else what is usual.
+        """
+        beyond = codes >= len(self.usual)
+        chances = self._log_chances(np.where(beyond, UNKNOWN, codes), right, None)
+        chances[beyond] += np.log1p(-right[beyond])[:, None].astype(np.float32)
+        return chances
 
     def _log_chances(self, codes: IntArray, right: Doubles, own: Rows | None) -> Floats:
         n, k = len(codes), len(self.usual)
@@ -69,103 +86,180 @@ class Belief:
             chances[part] = np.log(np.maximum(rest, _LEAST / k))
         return chances
 
-    def otherwise(self) -> tuple[IntArray, Doubles]:
-        """Return what each row most likely is where the prediction is wrong, UNKNOWN if nothing says so; its share."""
+    def confusions(self) -> tuple[IntArray, Doubles]:
+        """Return what it most likely is where each class was predicted wrongly, UNKNOWN if nothing says so; its share.
+
+        The last of both is for rows of which nothing was predicted.
+        """
         wrong = (self.codes[self.rows] != self.classes) & (self.codes[self.rows] != UNKNOWN)
         said, found = self.codes[self.rows][wrong], self.classes[wrong]
         n_classes = len(self.usual)
-        likely, share = np.full(n_classes, UNKNOWN), np.zeros(n_classes)
+        likely, share = np.full(n_classes + 1, UNKNOWN), np.zeros(n_classes + 1)
         pairs, counts = np.unique(said.astype(np.int64) * n_classes + found, return_counts=True)
         order = np.lexsort((pairs, counts))  # the most frequent last
         total = np.bincount(said, minlength=n_classes)
         likely[pairs[order] // n_classes] = pairs[order] % n_classes
         share[pairs[order] // n_classes] = counts[order] / (total[pairs[order] // n_classes] + _ELSEWHERE)
-        there = self.codes != UNKNOWN
-        return np.where(there, likely[self.codes], UNKNOWN), np.where(there, share[self.codes], 0.0)
+        return likely, share
 
 
 def fit_belief(codes: IntArray, sure: Doubles | None, rows: Rows, classes: Rows, n_classes: int) -> Belief:
     """Learn how far to believe predicted `codes`, of which `sure` says how sure they are (see `rank_scores`)."""
     said = codes != UNKNOWN
     answered, right = rows[said[rows]], (codes[rows] == classes)[said[rows]]
-    columns, own, prior, spread = _columns(codes, sure, rows, classes, n_classes)
-    design, place = own[said[rows]], codes[answered]
+    design, columns = _make_design(codes, sure, rows, classes, n_classes)
+    own = design.columns(codes[rows], None if sure is None else sure[rows], classes)
+    prior, spread = np.zeros(columns.shape[1]), np.full(columns.shape[1], _SPREAD)
+    prior[0], spread[0] = _RIGHT, _RIGHT_SPREAD
+    if sure is not None:
+        prior[1], spread[1] = _BY_SCORE, _BY_SCORE_SPREAD
+    place = codes[answered]
     found, least = _Logistic(np.asarray(prior), {}), np.inf
     left_out: Doubles = np.full(len(rows), 0.5)
     for by_class in SPREADS if len(answered) else ():
-        trial, log_odds = _fit_logistic(design, place, right, prior=prior, spread=spread, by_group=by_class)
+        trial, log_odds = _fit_logistic(own[said[rows]], place, right, prior=prior, spread=spread, by_group=by_class)
         loss = float(np.logaddexp(0.0, np.where(right, -log_odds, log_odds)).sum())
         if loss < least:
             found, least = trial, loss
             left_out[said[rows]] = expit(log_odds)
-    everywhere = expit(columns @ found.coefficients + found.of_class(codes, n_classes))
     counts = np.bincount(classes, minlength=n_classes) + np.bincount(codes[said], minlength=n_classes) / max(
         float(said.sum()), 1.0
     )
     # One more answer that says nothing: a hundred predictions without a miss are no reason to be surer than 99 %.
     blur = 1.0 / (1.0 + len(answered)) if len(answered) else 0.0
-    everywhere, left_out = ((1.0 - blur) * chances + 0.5 * blur for chances in (everywhere, left_out))
+    judge = Judge(design=design, logistic=found, blur=blur, n_classes=n_classes)
+    left_out = (1.0 - blur) * left_out + 0.5 * blur
     wrong = (codes[rows] != classes) & said[rows]
     confused = None
     if n_classes <= _MOST_CLASSES:
         confused = np.zeros((n_classes, n_classes), np.float32)
         np.add.at(confused, (codes[rows][wrong], classes[wrong]), 1.0)
     return Belief(
-        codes=codes, right=np.clip(everywhere, _LEAST, 1 - _LEAST), left_out=np.clip(left_out, _LEAST, 1 - _LEAST),
-        usual=(counts + 1e-3) / (counts + 1e-3).sum(), confused=confused, rows=rows, classes=classes,
+        codes=codes, right=judge.by_columns(codes, columns), left_out=np.clip(left_out, _LEAST, 1 - _LEAST),
+        usual=(counts + 1e-3) / (counts + 1e-3).sum(), confused=confused, rows=rows, classes=classes, judge=judge,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranks:
+    """How sure a prediction is as a normal deviate, by its score: only the order of scores counts."""
+
+    scores: Doubles  # each once, in order
+    deviates: Doubles
+
+    @classmethod
+    def of(cls, scores: FloatArray | None, said: BoolArray) -> Ranks | None:
+        """Rank the scores of rows of which something is said; None where there are no two that differ."""
+        found = None if scores is None else _rank(scores, said)
+        return None if found is None else cls(scores=found[0].astype(float), deviates=found[1])
+
+    def __call__(self, scores: FloatArray, said: BoolArray) -> Doubles:
+        """Return how sure a prediction is of other rows, between those of the nearest scores; 0 where nobody knows."""
+        there = said & ~np.isnan(scores)
+        return np.where(there, np.interp(np.where(there, scores, 0.0), self.scores, self.deviates), 0.0)
 
 
 def rank_scores(scores: FloatArray | None, said: BoolArray) -> Doubles | None:
     """Return how sure a prediction is of each row as a normal deviate: only the order of scores counts."""
-    if scores is None:
+    found = None if scores is None else _rank(scores, said)
+    if scores is None or found is None:
         return None
     sure: Doubles = np.zeros(len(scores))
-    there = said & ~np.isnan(scores)
-    _, place, counts = np.unique(scores[there], return_inverse=True, return_counts=True)
-    if len(counts) < 2:
-        return None
-    middle = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
-    sure[there] = ndtri(middle)[place]
+    sure[said & ~np.isnan(scores)] = found[1][found[2]]
     return sure
 
 
-def _columns(
-    codes: IntArray, sure: Doubles | None, rows: Rows, classes: Rows, n_classes: int
-) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return what all rows, and the answers, are judged by; what to expect of each column beforehand, and how firmly.
+def _rank(scores: FloatArray, said: BoolArray) -> tuple[FloatArray, Doubles, IntArray] | None:
+    """Return the scores in order, their deviates, and the place of each among them; None if there are not two."""
+    values, place, counts = np.unique(scores[said & ~np.isnan(scores)], return_inverse=True, return_counts=True)
+    if len(counts) < 2:
+        return None
+    return values, ndtri((np.cumsum(counts) - 0.5 * counts) / counts.sum()), place
 
-    An answer is judged as if it were not known: it is not among those found of its class, but among the open ones.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Design:
+    """What rows are judged by: how sure the prediction is of them, and what is known of the class that it names.
+
+    The tables have an entry for each class, and one for classes beyond them, of which nothing is known.
     """
+
+    named: Doubles
+    still: Doubles  # of those, not answered
+    found: Doubles
+    usual: float  # rows of a class, were all classes alike
+    of_class: Doubles | None  # how sure the prediction is, on average
+    middle: Doubles
+    scale: Doubles
+
+    def plain(self, codes: IntArray, sure: Doubles | None, own: Rows | None = None) -> Doubles:
+        """Return a row of numbers for each row of the data.
+
+        An answer is judged as if it were not known: not among those found of its class, but among the open ones.
+        """
+        place = np.maximum(codes, 0)
+        elsewhere, left = self.found[place], self.still[place]
+        if own is not None:
+            elsewhere, left = elsewhere - (own == codes), left + 1.0
+        room = np.log((np.maximum(self.usual - elsewhere, 0.0) + 1.0) / (left + 1.0))
+        parts = [np.log1p(self.named[place]), np.log1p(elsewhere), np.log1p(left), room]
+        if sure is not None and self.of_class is not None:
+            parts = [sure, sure**2, self.of_class[place], *parts]
+        return np.stack(parts, axis=1)
+
+    def columns(self, codes: IntArray, sure: Doubles | None, own: Rows | None = None) -> Doubles:
+        """Return the same scaled, after a column of ones."""
+        return self.scaled(self.plain(codes, sure, own))
+
+    def scaled(self, plain: Doubles) -> Doubles:
+        return np.concatenate([np.ones((len(plain), 1)), (plain - self.middle) / self.scale], axis=1)
+
+
+def _make_design(
+    codes: IntArray, sure: Doubles | None, rows: Rows, classes: Rows, n_classes: int
+) -> tuple[_Design, Doubles]:
+    """Return what rows are judged by, and the columns of all of them."""
     said = codes != UNKNOWN
     named = np.bincount(codes[said], minlength=n_classes)
     is_open = said.copy()
     is_open[rows] = False
-    still = np.bincount(codes[is_open], minlength=n_classes).astype(float)
-    found = np.bincount(classes, minlength=n_classes).astype(float)
-    usual = len(codes) / max(int(((named + found) > 0).sum()), 1)  # rows of a class, were all classes alike
-
-    def build(some: Rows | slice, own: Rows | None) -> Doubles:
-        place = np.maximum(codes[some], 0)
-        elsewhere, left = found[place], still[place]
-        if own is not None:
-            elsewhere, left = elsewhere - (own == codes[some]), left + 1.0
-        room = np.log((np.maximum(usual - elsewhere, 0.0) + 1.0) / (left + 1.0))
-        parts = [np.log1p(named[place]), np.log1p(elsewhere), np.log1p(left), room]
-        if sure is not None:
-            of_class = np.bincount(codes[said], weights=sure[said], minlength=n_classes) / np.maximum(named, 1)
-            parts = [sure[some], sure[some] ** 2, of_class[place], *parts]
-        return np.stack(parts, axis=1)
-
-    columns, own = build(slice(None), None), build(rows, classes)
-    middle, scale = columns[said].mean(axis=0), columns[said].std(axis=0)
-    scale = np.where(scale > 1e-9, scale, np.inf)
-    columns, own = ((np.concatenate([np.ones((len(X), 1)), (X - middle) / scale], axis=1)) for X in (columns, own))
-    prior, spread = np.zeros(columns.shape[1]), np.full(columns.shape[1], _SPREAD)
-    prior[0], spread[0] = _RIGHT, _RIGHT_SPREAD
+    still = np.bincount(codes[is_open], minlength=n_classes)
+    found = np.bincount(classes, minlength=n_classes)
+    usual = len(codes) / max(int(((named + found) > 0).sum()), 1)
+    of_class = None
     if sure is not None:
-        prior[1], spread[1] = _BY_SCORE, _BY_SCORE_SPREAD
-    return columns, own, prior, spread
+        of_class = np.bincount(codes[said], weights=sure[said], minlength=n_classes) / np.maximum(named, 1)
+    design = _Design(
+        named=np.append(named, 0.0), still=np.append(still, 0.0), found=np.append(found, 0.0), usual=usual,
+        of_class=None if of_class is None else np.append(of_class, 0.0), middle=np.zeros(1), scale=np.ones(1),
+    )  # fmt: skip
+    plain = design.plain(codes, sure)
+    middle, scale = plain[said].mean(axis=0), plain[said].std(axis=0)
+    design = replace(design, middle=middle, scale=np.where(scale > 1e-9, scale, np.inf))
+    return design, design.scaled(plain)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """The chance that a prediction is right, for any row: by what it says of it and how sure it is."""
+
+    design: _Design
+    logistic: _Logistic
+    blur: float
+    n_classes: int
+
+    def __call__(self, codes: IntArray, sure: Doubles | None) -> Doubles:
+        """Return the chance for rows of which this was predicted, so surely; a class may be beyond all that are known.
+
+        UNKNOWN, of which nothing was predicted, gets a number as well, which means nothing.
+        """
+        return self.by_columns(codes, self.design.columns(codes, sure))
+
+    def by_columns(self, codes: IntArray, columns: Doubles) -> Doubles:
+        """Return the chance from what the design makes of the same rows."""
+        logistic = self.logistic
+        chances = expit(columns @ logistic.coefficients + logistic.of_class(codes, self.n_classes))
+        return np.clip((1.0 - self.blur) * chances + 0.5 * self.blur, _LEAST, 1 - _LEAST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from bela.learning._fit import CandidateFit, Fit, candidate_of
 from bela.learning._graph import Doubles, Floats, Rows
 from bela.learning._helped import Answers
 from bela.learning._questions import Picks
-from bela.learning._stack import fit_stack
+from bela.learning._stack import Stack, fit_stack
 from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray
 
 FIRST = 50  # questions before anything is known
@@ -36,26 +36,37 @@ class PredictionLearner:
 
         What a helper says is one prediction more, of some rows.
         """
+        n_classes = 1 + max(
+            int(np.max(some, initial=0)) for some in (codes, *predicted, *([] if helped is None else [helped.codes]))
+        )
+        return self.fit_beliefs(rows, codes, predicted, helped=helped, n_classes=n_classes)[0]
+
+    def fit_beliefs(
+        self, rows: IntArray, codes: IntArray, predicted: Sequence[IntArray], *, helped: Answers | None, n_classes: int
+    ) -> tuple[CandidateFit, list[Belief], Stack]:
+        """Return the same fit, and what it is made of: how far each prediction is believed, and the weights of all."""
         places: Rows = np.asarray(rows, np.intp)
         scores = list(self._scores)
         if helped is not None:
             said = np.full(self.n_rows, UNKNOWN, dtype=np.int32)
             said[helped.rows] = helped.codes
             predicted, scores = [*predicted, said], [*scores, None]
-        n_classes = 1 + max(int(np.max(some, initial=0)) for some in (codes, *predicted))
         beliefs = fit_beliefs(predicted, scores, places, np.asarray(codes, np.intp), n_classes)
-        candidates = _candidates(beliefs)
-        everywhere = [_scores_of(belief, candidates, None) for belief in beliefs]
-        left_out = [_scores_of(belief, candidates[places], places) for belief in beliefs]
+        candidates = find_candidates(beliefs, predicted)
+        everywhere = score_candidates(beliefs, candidates, predicted, [belief.right for belief in beliefs])
+        left_out = score_candidates(
+            beliefs, candidates[places], [some[places] for some in predicted], [belief.left_out for belief in beliefs]
+        )
         column = candidate_of(candidates[places], codes)
         rng = np.random.default_rng([self._seed, len(places)])
         stack = fit_stack(left_out, column, rng, usual=[1.0] * len(beliefs))
         proba, out_of_fold = stack.combine(everywhere), stack.combine(left_out)
         weights = {str(i): weight for i, weight in enumerate(stack.weights.tolist())}
-        return CandidateFit(
+        fit = CandidateFit(
             rows=places, classes=np.arange(n_classes), proba=proba, out_of_fold=out_of_fold, loss=stack.loss,
             weights=weights, candidates=candidates,
         )  # fmt: skip
+        return fit, beliefs, stack
 
     def next_questions(
         self, fit: Fit, asked: BoolArray, n: int, *, uniform_share: float, rng: np.random.Generator
@@ -81,10 +92,9 @@ def fit_beliefs(
     ]
 
 
-def _candidates(beliefs: Sequence[Belief]) -> IntArray:
-    """Return the classes that each row may be: what each prediction says, and what it is taken for otherwise."""
-    said = [belief.codes for belief in beliefs]
-    otherwise = [belief.otherwise()[0] for belief in beliefs]
+def find_candidates(beliefs: Sequence[Belief], said: Sequence[IntArray]) -> IntArray:
+    """Return the classes that rows may be: what each prediction says of them, and what it is taken for otherwise."""
+    otherwise = [belief.confusions()[0][codes] for belief, codes in zip(beliefs, said, strict=True)]
     candidates = np.stack([*said, *otherwise], axis=1).astype(np.int32)
     for j in range(1, candidates.shape[1]):
         repeated = (candidates[:, :j] == candidates[:, j : j + 1]).any(axis=1)
@@ -95,13 +105,18 @@ def _candidates(beliefs: Sequence[Belief]) -> IntArray:
     return candidates
 
 
-def _scores_of(belief: Belief, candidates: IntArray, rows: Rows | None) -> Floats:
-    """Return the log of the chance of each candidate, and of anything else, by one prediction."""
-    codes = belief.codes if rows is None else belief.codes[rows]
-    right = belief.right if rows is None else belief.left_out
-    likely, share = belief.otherwise()
-    if rows is not None:
-        likely, share = likely[rows], share[rows]
+def score_candidates(
+    beliefs: Sequence[Belief], candidates: IntArray, said: Sequence[IntArray], right: Sequence[Doubles]
+) -> list[Floats]:
+    """Return the log of the chance of each candidate, and of anything else, by each prediction.
+
+    That is by what it has `said` of each row, and the chance that this is `right`.
+    """
+    return [_scores_of(*one, candidates) for one in zip(beliefs, said, right, strict=True)]
+
+
+def _scores_of(belief: Belief, codes: IntArray, right: Doubles, candidates: IntArray) -> Floats:
+    likely, share = (table[codes] for table in belief.confusions())
     n_classes, said = len(belief.usual), codes != UNKNOWN
     chances: Doubles = np.empty((len(codes), candidates.shape[1] + 1))
     for j in range(candidates.shape[1]):

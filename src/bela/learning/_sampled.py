@@ -17,13 +17,16 @@ import numpy as np
 
 from bela.data import scan_blocks, writing
 from bela.features import LearnerRows
+from bela.learning._belief import Ranks
 from bela.learning._fit import Fit
 from bela.learning._graph import Floats, Rows
 from bela.learning._helped import Answers
 from bela.learning._leaning import FULL, Marks
 from bela.learning._questions import Picks, margins
+from bela.learning._scanned import ScannedFit, in_steps, said_of
 from bela.learning._transductive import TransductiveLearner
-from bela.records import AnyArray, BoolArray, FloatArray, IntArray, Json
+from bela.learning._voices import Voice, add_voices
+from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray, Json
 from bela.storage import find_kept, keep
 
 SAMPLE_ROWS = 60_000  # no more than `MOST_MARKS`
@@ -31,33 +34,21 @@ LEAN_VERSION = 1  # to be raised with every change of what rows lean on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampledFit(Fit):
+class SampledFit(ScannedFit, Fit):
     """A fit in which the probabilities are about some rows, `local`, and all others lean on the first of these.
 
-    What it says of all rows is worked out block by block when it is asked for, in a few bytes each.
+    They lean on what is said `by_place`; what was predicted of a row is told by `voices`, for the row itself.
     """
 
     local: IntArray
     lean: AnyArray
+    by_place: Floats
+    voices: Sequence[Voice] = ()
 
     @property
     def n_rows(self) -> int:
         """How many rows it is about."""
         return len(self.lean)
-
-    @property
-    def labels(self) -> IntArray:
-        """The likeliest class of every row."""
-        return np.asarray(self.scan(1.0)["code"])
-
-    @property
-    def sure(self) -> Floats:
-        """How sure the label of every row is, in steps: what rows are put in order by."""
-        return np.asarray(self.scan(1.0)["sure"], np.float32)
-
-    def chances(self, power: float) -> FloatArray:
-        """Return the chance of each label, with all probabilities taken to a power first."""
-        return np.asarray(self.scan(power)["chance"], np.float32)
 
     @property
     def left_out_sure(self) -> Floats:
@@ -66,45 +57,59 @@ class SampledFit(Fit):
 
     def scan(self, power: float) -> AnyArray:
         """Return the code of the likeliest class of every row, how sure it is in steps, and its chance."""
-        code = np.int16 if int(np.max(self.classes)) < 2**15 else np.int32
-        dtype = np.dtype([("code", code), ("sure", "<u2"), ("chance", "<f2")])
+        classes = np.asarray(self.classes)
+        largest = max(int(np.max(some, initial=0)) for some in (classes, *(voice.codes for voice in self.voices)))
 
-        def say(proba: Floats) -> AnyArray:
-            said = np.empty(len(proba), dtype)
-            said["code"] = np.asarray(self.classes)[proba.argmax(axis=1)]
-            said["sure"] = in_steps(margins(proba))
+        def say(proba: Floats, names: IntArray) -> AnyArray:
+            best = proba.argmax(axis=1)
             powers = np.power(np.maximum(proba, 1e-9), np.float32(power))
-            said["chance"] = powers.max(axis=1) / powers.sum(axis=1)
-            return said
+            chances = powers.max(axis=1) / powers.sum(axis=1)
+            return said_of(names[np.arange(len(names)), best], margins(proba), chances, largest)
 
         def lean(rows: slice) -> AnyArray:
             on, weight = self.lean["on"][rows], self.lean["weight"][rows] / FULL
-            proba: Floats = self.proba[on[:, 0]] * weight[:, :1]
+            proba: Floats = self.by_place[on[:, 0]] * weight[:, :1]
             for i in range(1, on.shape[1]):
-                proba += self.proba[on[:, i]] * weight[:, i : i + 1]
-            return say(proba)
+                proba += self.by_place[on[:, i]] * weight[:, i : i + 1]
+            if self.voices:
+                return say(*add_voices(proba, classes, self.voices, rows))
+            return say(proba, np.broadcast_to(classes, proba.shape))
 
         found = scan_blocks(self.n_rows, lean)
-        found[self.local] = say(self.proba)
+        found[self.local] = say(self.proba, np.broadcast_to(classes, self.proba.shape))
         return found
 
 
-def in_steps(sure: Floats) -> AnyArray:
-    """Return numbers between 0 and 1 as one of 2^16 steps, the finer the closer they are to 1."""
-    left = np.clip(1 - sure, 0, 1).astype(np.float32)
-    return np.asarray(2**16 - 1 - (left.view(np.uint32) >> np.uint32(15)), np.uint16)
+class Sample:
+    """Some of very many rows, which follow from the seed and from how many there are: `rows`, in order."""
+
+    def __init__(self, n_rows: int, seed: int) -> None:
+        rng = np.random.default_rng([seed, n_rows, 8])
+        self.rows: Rows = np.sort(rng.choice(n_rows, min(SAMPLE_ROWS, n_rows), replace=False))
+
+    def others(self, rows: IntArray, helped: Answers | None) -> Rows:
+        """Return the rows that are not in it, each once, of answers and of what a helper has spoken about."""
+        return np.setdiff1d(rows if helped is None else np.concatenate([rows, helped.rows]), self.rows)
+
+    def place(self, rows: IntArray, more: IntArray) -> Rows:
+        """Return where each row is: in the sample, or among those that come behind it."""
+        place = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        return np.where(self.rows[place] == rows, place, len(self.rows) + np.searchsorted(more, rows))
 
 
 class SampledLearner:
     """Labels all rows from a few answers, as `TransductiveLearner` does, by way of a sample of them.
 
-    What the rows lean on may be `kept` in a folder, under a digest of what their features depend on.
+    What the rows lean on may be `kept` in a folder, under a digest of what their features depend on. `scores` are those
+    of predictions.
     """
 
-    def __init__(self, rows: LearnerRows, *, seed: int = 0, kept: tuple[Path, str] | None = None) -> None:
-        self._rows, self._seed, self._kept = rows, seed, kept
-        rng = np.random.default_rng([seed, rows.n_rows, 8])
-        self.sample: Rows = np.sort(rng.choice(rows.n_rows, min(SAMPLE_ROWS, rows.n_rows), replace=False))
+    def __init__(
+        self, rows: LearnerRows, *, seed: int = 0, kept: tuple[Path, str] | None = None,
+        scores: Sequence[FloatArray | None] = (),
+    ) -> None:  # fmt: skip
+        self._rows, self._seed, self._kept, self._scores = rows, seed, kept, tuple(scores)
+        self._sample = Sample(rows.n_rows, seed)
         self._preparing, self._leaning = threading.Lock(), threading.Lock()  # nobody waits for a scan who needs none
         self._learner: TransductiveLearner | None = None
         self._lean: AnyArray | None = None
@@ -116,11 +121,18 @@ class SampledLearner:
         return self._rows.n_rows
 
     @property
+    def sample(self) -> Rows:
+        """The rows that are learnt on, in order."""
+        return self._sample.rows
+
+    @property
     def learner(self) -> TransductiveLearner:
         """The learner of the sample, made when first wanted, by whoever wants it first."""
         with self._preparing:
             if self._learner is None:
-                self._learner = TransductiveLearner(self._rows.take(self.sample), seed=self._seed)
+                scores = take_scores(self._scores, self.sample)
+                features = self._rows.take(self.sample)
+                self._learner = TransductiveLearner(features, seed=self._seed, scores=scores, lean=True)
             return self._learner
 
     @property
@@ -178,22 +190,35 @@ class SampledLearner:
     def fit(
         self, rows: IntArray, codes: IntArray, predicted: Sequence[IntArray] = (), *, helped: Answers | None = None
     ) -> SampledFit:
-        """Label every row from answers: rows, each once, and the class code of each; and from what a helper says."""
+        """Label every row from answers: rows, each once, and the class code of each.
+
+        And from what was predicted, a class code for each row, and what a helper says, as far as answers bear it out.
+        """
         self.prepare()
-        more = np.setdiff1d(rows if helped is None else np.concatenate([rows, helped.rows]), self.sample)
+        more = self._sample.others(rows, helped)
         learner, local = self.learner, np.concatenate([self.sample, more])
         if len(more):
             others = self._rows.take(more)
-            learner = learner.with_rows(others, *self.marks.lean(others.dense))
+            learner = learner.with_rows(others, *self.marks.lean(others.dense), take_scores(self._scores, more))
         if helped is not None:
-            helped = Answers(rows=self._local(helped.rows, more), codes=helped.codes)
-        fit = learner.fit(self._local(rows, more), codes, helped=helped)
+            helped = Answers(rows=self._sample.place(helped.rows, more), codes=helped.codes)
+        here = [np.asarray(some[local]) for some in predicted]
+        weighed = learner.weigh(self._sample.place(rows, more), codes, here, helped=helped)
+        scores = take_scores(self._scores, local)
+        voices = [
+            Voice(
+                codes=predicted[i], scores=self._scores[i], ranks=Ranks.of(scores[i], here[i] != UNKNOWN),
+                belief=belief, weight=weight,
+            )
+            for i, belief, weight in weighed.voices
+        ]  # fmt: skip
+        fit = weighed.fit
         return SampledFit(
             rows=np.asarray(rows, np.intp), classes=fit.classes, proba=fit.proba, out_of_fold=fit.out_of_fold,
-            loss=fit.loss, weights=fit.weights, local=local, lean=self.lean,
+            loss=fit.loss, weights=fit.weights, local=local, lean=self.lean, by_place=weighed.by_place(), voices=voices,
         )  # fmt: skip
 
-    def _local(self, rows: IntArray, more: IntArray) -> Rows:
-        """Return where each row is: in the sample, or behind it."""
-        place = np.minimum(np.searchsorted(self.sample, rows), len(self.sample) - 1)
-        return np.where(self.sample[place] == rows, place, len(self.sample) + np.searchsorted(more, rows))
+
+def take_scores(scores: Sequence[FloatArray | None], rows: IntArray) -> list[FloatArray | None]:
+    """Return the scores that predictions have of some rows, as they are ranked."""
+    return [None if some is None else np.asarray(some[rows], float) for some in scores]

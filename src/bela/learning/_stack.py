@@ -27,11 +27,15 @@ class Stack:
 
     def combine(self, scores: Sequence[Floats | None]) -> Floats:
         """Probabilities from the members' scores; those of a member without weight are not needed."""
+        return np.asarray(softmax(self.total(scores)), np.float32)
+
+    def total(self, scores: Sequence[Floats | None]) -> Floats:
+        """The weighted sum of the members' scores, of those that are there."""
         total = np.zeros(next(score.shape for score in scores if score is not None), np.float32)
         for weight, score in zip(self.weights, scores, strict=True):
             if weight > 0 and score is not None:
                 total += score * np.float32(weight)
-        return np.asarray(softmax(total), np.float32)
+        return total
 
 
 def fit_stack(left_out: Sequence[Floats], classes: Rows, rng: np.random.Generator, *, usual: Sequence[float]) -> Stack:

@@ -17,14 +17,14 @@ import numpy as np
 from bela.errors import DataError, ParameterError
 from bela.features._scaling import Components, Prepared
 from bela.learning._around import predicted_around
-from bela.learning._belief import fit_belief, rank_scores
+from bela.learning._belief import Belief, fit_belief, rank_scores
 from bela.learning._fit import Fit
 from bela.learning._graph import MOST_ROWS, Floats, Graph, Rows, build_graph, deal_folds, propagate
 from bela.learning._helped import Answers, helper_scores
 from bela.learning._kernel_ridge import fit_kernel_ridge, fit_linear_ridge
 from bela.learning._predicted import fit_beliefs
 from bela.learning._questions import Picks, choose_questions, cold_start, one_thread
-from bela.learning._stack import fit_stack, sharpen, vanishing
+from bela.learning._stack import Stack, fit_stack, sharpen, vanishing
 from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray
 
 LITTLE = 2  # steps of smoothing
@@ -48,6 +48,20 @@ class _Member:
     left_out: Floats
     usual: float
     score: Callable[[], Floats]
+    voice: tuple[int, Belief] | None = None  # which prediction it is, if it speaks of each row by that row's own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """A fit, and what it is made of: what is said by where a row lies, and what by the row's own predictions.
+
+    `by_place` is the chance of each class by the former alone. A voice is the number of a prediction, how far it is
+    believed, and its weight.
+    """
+
+    fit: Fit
+    by_place: Callable[[], Floats]
+    voices: Sequence[tuple[int, Belief, float]]
 
 
 def _widen(member: _Member, seen: Rows, n_classes: int) -> _Member:
@@ -65,14 +79,18 @@ class TransductiveLearner:
     """Labels all rows of a dataset, as prepared, from a few answers; the same seed and answers give the same fit.
 
     `scores` say how sure each of those who have predicted the classes of all rows is of each, None where nothing does.
+    For rows that others `lean` on, no member may be about where a row lies and what was predicted of it at once.
     """
 
-    def __init__(self, features: Prepared | Floats, *, seed: int = 0, scores: Sequence[FloatArray | None] = ()) -> None:
+    def __init__(
+        self, features: Prepared | Floats, *, seed: int = 0, scores: Sequence[FloatArray | None] = (),
+        lean: bool = False,
+    ) -> None:  # fmt: skip
         if not isinstance(features, Prepared):
             features = Prepared(dense=np.asarray(features, np.float32))
         if features.dense.ndim != 2 or len(features.dense) == 0:
             raise DataError(f"features are a matrix with at least one row, not {features.dense.shape}")
-        self._features, self._seed, self._scores = features, seed, tuple(scores)
+        self._features, self._seed, self._scores, self._lean = features, seed, tuple(scores), lean
         self._preparing = threading.Lock()
         self._graph: Graph | None = None
         self._views: dict[str, Floats] = {"features": features.dense}
@@ -112,10 +130,15 @@ class TransductiveLearner:
                 basis = Components.fit(smoothed[:: max(1, len(smoothed) // 10_000)], CLUSTER_COMPONENTS)
                 self._views["clusters"] = graph.smooth(basis.transform(smoothed), n_steps=LOTS - LITTLE)
 
-    def with_rows(self, more: Prepared, on: Rows, weight: Floats) -> "TransductiveLearner":
+    def with_rows(
+        self, more: Prepared, on: Rows, weight: Floats, scores: Sequence[FloatArray | None] = ()
+    ) -> "TransductiveLearner":
         """Return a learner of these rows and more, which are not linked, but lean on those that are."""
         self.prepare()
-        learner = TransductiveLearner(Prepared.stack([self._features, more]), seed=self._seed)
+        features = Prepared.stack([self._features, more])
+        both = [None if a is None or b is None else np.concatenate([a, b])
+                for a, b in zip(self._scores, scores, strict=True)]  # fmt: skip
+        learner = TransductiveLearner(features, seed=self._seed, scores=both, lean=self._lean)
         learner._graph = self.graph.with_rows(on, weight)
         smoothed = {name: view for name, view in self._views.items() if name != "features"}
         for name, view in smoothed.items():
@@ -145,6 +168,12 @@ class TransductiveLearner:
 
         And from what was predicted, a class code for each row, and what a helper says, as far as answers bear it out.
         """
+        return self.weigh(rows, codes, predicted, helped=helped).fit
+
+    def weigh(
+        self, rows: IntArray, codes: IntArray, predicted: Sequence[IntArray] = (), *, helped: Answers | None = None
+    ) -> Weighed:
+        """Return the same fit, and what it is made of."""
         places: Rows = np.asarray(rows, np.intp)
         if (len(rows) == 0 and not predicted) or len(rows) != len(codes):
             raise ParameterError(f"a fit needs answers, a code for each row: got {len(rows)} rows, {len(codes)} codes")
@@ -153,7 +182,8 @@ class TransductiveLearner:
         y, k = np.searchsorted(classes, codes), len(classes)
         if k == 1:
             proba, out_of_fold = np.ones((self.n_rows, 1), np.float32), np.ones((len(places), 1), np.float32)
-            return Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=0.0, weights={})
+            one = Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=0.0, weights={})
+            return Weighed(fit=one, by_place=lambda: proba, voices=())
         rng = np.random.default_rng([self._seed, len(places)])
         seen, of_seen = np.unique(y, return_inverse=True)
         members = list(self._fit_members(places, of_seen, len(seen), rng)) if len(seen) > 1 else []
@@ -168,7 +198,16 @@ class TransductiveLearner:
         silent = not any(weights.values())  # then the shape of the scores is all that counts
         scores = [member.score() if silent or weights[member.name] > 0 else None for member in members]
         proba, out_of_fold = stack.combine(scores), stack.combine(left_out)
-        return Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=stack.loss, weights=weights)
+        fit = Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=stack.loss, weights=weights)
+        voices = [(*member.voice, weights[member.name]) for member in members if member.voice is not None]
+        elsewhere = [None if member.voice is not None else score for member, score in zip(members, scores, strict=True)]
+        by_place = partial(self._by_place, stack, elsewhere, k) if voices else lambda: proba
+        return Weighed(fit=fit, by_place=by_place, voices=[voice for voice in voices if voice[2] > 0])
+
+    def _by_place(self, stack: Stack, scores: Sequence[Floats | None], n_classes: int) -> Floats:
+        if all(score is None for score in scores):
+            return np.full((self.n_rows, n_classes), 1 / n_classes, np.float32)
+        return stack.combine(scores)
 
     def _predicted_members(
         self, predicted: Sequence[IntArray], rows: Rows, classes: Rows, n_classes: int, rng: np.random.Generator
@@ -188,12 +227,15 @@ class TransductiveLearner:
             codes, sure = predicted_around(self.graph, predicted[i], n_classes)
             near = fit_belief(codes, rank_scores(sure, codes != UNKNOWN), rows, classes, n_classes)
             both = [
-                _Member(name=name, left_out=one.log_chances_left_out(), usual=1.0, score=one.log_chances)
-                for name, one in ((f"prediction {i}", belief), (f"around prediction {i}", near))
+                _Member(name=name, left_out=one.log_chances_left_out(), usual=1.0, score=one.log_chances, voice=voice)
+                for name, one, voice in (
+                    (f"prediction {i}", belief, (i, belief)), (f"around prediction {i}", near, None),
+                )
             ]
-            voices += [min(both, key=lambda member: loss(member.left_out))] if judged.any() else both
+            choose = judged.any() and not self._lean
+            voices += [min(both, key=lambda member: loss(member.left_out))] if choose else both
         yield from voices
-        if not judged.any():
+        if self._lean or not judged.any():
             return
         beside = [self._features.dense, *(self._beside(codes, i, n_classes) for i, codes in enumerate(predicted))]
         X = np.concatenate(beside, axis=1)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bela.learning import Fit, SampledFit
+from bela.learning import Fit, ScannedFit
 from bela.methods._deciding import N_BINS, bin_edges
 from bela.methods.bela._population import AllBut
 from bela.records import AnyArray, FloatArray, IntArray
@@ -30,7 +30,7 @@ class BinnedRows:
 
 def cut_rows(fit: Fit, power: float, population: AllBut) -> BinnedRows:
     """Cut the rows of a population by what a fit says of all rows; its chances suit better if taken to a `power`."""
-    if isinstance(fit, SampledFit):
+    if isinstance(fit, ScannedFit):
         return _cut_by_steps(fit.scan(power), population)
     margin, rows = fit.sure, np.flatnonzero(population.mask())
     error = np.asarray(np.clip(1.0 - fit.chances(power), 1e-6, 1.0))

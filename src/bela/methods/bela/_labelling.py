@@ -6,7 +6,7 @@ import numpy as np
 
 from bela.book import Book
 from bela.features import NoFeatures, is_many, kept_in, learner_features, learner_rows
-from bela.learning import PredictionLearner, SampledLearner, TransductiveLearner
+from bela.learning import PredictionLearner, SampledLearner, SampledPredictionLearner, TransductiveLearner
 from bela.methods._deciding import N_BINS, codes_now, label_by_class, majority
 from bela.methods.bela._revision import Learner, Revision
 from bela.protocols import Setup
@@ -20,16 +20,18 @@ def make_learner(setup: Setup) -> Learner:
     """Return the learner for these rows: of their features and what was predicted, or of that alone."""
     if setup.predictions and isinstance(setup.source, NoFeatures):
         return learner_of_predictions(setup)
-    if is_many(setup.source.n_rows) and not setup.predictions:
-        return SampledLearner(learner_rows(setup.source, setup.seed), seed=setup.seed, kept=kept_in(setup.source))
     scores = [prediction.scores for prediction in setup.predictions.values()]
+    if is_many(setup.source.n_rows):
+        rows = learner_rows(setup.source, setup.seed)
+        return SampledLearner(rows, seed=setup.seed, kept=kept_in(setup.source), scores=scores)
     return TransductiveLearner(learner_features(setup.source, setup.seed), seed=setup.seed, scores=scores)
 
 
-def learner_of_predictions(setup: Setup) -> PredictionLearner:
+def learner_of_predictions(setup: Setup) -> Learner:
     """Return a learner that needs no features, and is there at once."""
     scores = [prediction.scores for prediction in setup.predictions.values()]
-    return PredictionLearner(scores, n_rows=setup.source.n_rows, seed=setup.seed)
+    kind = SampledPredictionLearner if is_many(setup.source.n_rows) else PredictionLearner
+    return kind(scores, n_rows=setup.source.n_rows, seed=setup.seed)
 
 
 def first_questions(setup: Setup, learner: Learner, rng: np.random.Generator) -> IntArray:

@@ -161,14 +161,14 @@ class RevisionJob:
     @property
     def method_version(self) -> int:
         """A number that is raised with every change of what revisions come to, of very many rows or of others."""
-        return SAMPLED_VERSION if is_many(len(self.taken)) and not self.predicted else VERSION
+        return SAMPLED_VERSION if is_many(len(self.taken)) else VERSION
 
     def compute(self) -> Sequence[AnyArray]:
         """Return the arrays of the revision, the training rows, the next questions, and which were drawn uniformly."""
         # Class codes are given in the order in which labels are first seen, draws included. The learner sees them in
         # the order in which training answers bring them, as a fit may depend on that in its last digits; predicted
         # classes, which were there before, come first.
-        brought = np.concatenate([*(np.unique(some[some != UNKNOWN]) for some in self.predicted), self.codes])
+        brought = np.concatenate([*(_classes_in(some) for some in self.predicted), self.codes])
         classes, first = np.unique(brought, return_index=True)
         classes = classes[np.argsort(first)]
         place = np.full(int(classes.max()) + 2, UNKNOWN, dtype=np.int32)  # the last for UNKNOWN
@@ -176,7 +176,7 @@ class RevisionJob:
         codes, learner = place[self.codes], self.learner()
         fitting = partial(learner.fit, self.rows, codes)
         if self.predicted:
-            fitting = partial(fitting, [place[some] for some in self.predicted])
+            fitting = partial(fitting, [_recoded(some, place) for some in self.predicted])
         helped = None if self.helped is None else _of_classes(self.helped, place)
         if helped is not None and len(helped.rows):
             fitting = partial(fitting, helped=helped)
@@ -201,6 +201,16 @@ class RevisionJob:
             version=self.version, n_answers=self.n_answers, arrays=self.name, digest=digest_arrays(arrays),
             method_version=self.method_version, separated=self.separated, looks=self.looks, alpha=self.alpha,
         )  # fmt: skip
+
+
+def _classes_in(codes: IntArray) -> IntArray:
+    """Return the class codes that rows have, in order; block by block."""
+    there = np.zeros(1, dtype=bool)  # and one more in front, for UNKNOWN
+    for start in range(0, len(codes), _ROWS):
+        some = codes[start : start + _ROWS]
+        there = np.pad(there, (0, max(0, int(some.max()) + 2 - len(there))))
+        there[some + 1] = True
+    return np.flatnonzero(there[1:])
 
 
 def _recoded(codes: IntArray, classes: IntArray) -> IntArray:
