@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,9 +14,9 @@ from bela.campaign import StoredCampaign, create_campaign, open_campaign
 from bela.exports import check_export, export
 from bela.features import FeatureSource, _rows, learner_rows
 from bela.features._rows import KeptRows, ScaledRows
-from bela.learning import SampledLearner, _leaning, _sampled
+from bela.learning import SampledLearner, SampledPredictionLearner, _leaning, _sampled
 from bela.methods.bela._revision import SAMPLED_VERSION
-from bela.records import Guarantee, StopReason
+from bela.records import UNKNOWN, Guarantee, StopReason
 from bela.storage import _mapped
 
 N_ROWS = 3_000
@@ -107,6 +108,62 @@ def test_a_folder_is_opened_again_verified_and_exported(data, tmp_path):
         assert stored.verification.n_decided
     assert pq.read_table(tmp_path / "labelled.parquet")["label"].to_pylist() == before.labels.tolist()
     assert not check_export(tmp_path / "labelled.parquet")
+
+
+def predicted(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels that are right nine times of ten, more often where the score is high; some are missing."""
+    rng = np.random.default_rng(7)
+    scores = rng.random(len(y))
+    labels = np.where(rng.random(len(y)) < 0.8 + 0.2 * scores, y, rng.choice(["a", "b", "c", "d", "e"], len(y)))
+    labels = labels.astype(object)
+    labels[::50], scores[::30] = None, np.nan
+    return labels, scores
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("with_features", [False, True])
+def test_with_predictions_what_is_certified_is_right(data, seed, with_features):
+    """At every moment, with features and without; and it takes fewer answers than without predictions."""
+    path, y = data
+    X, said = np.load(path), {"gpt": predicted(y)}
+    campaign = bela.Campaign(X if with_features else None, predictions=said, target=0.9, seed=seed)
+    kind = SampledLearner if with_features else SampledPredictionLearner
+    assert isinstance(campaign.method.learner(), kind)
+    while campaign.stop_reason is None:
+        for question in campaign.ask(8):
+            campaign.tell(question.id, str(y[question.row]))
+        assert campaign.certificate.lower <= float(np.mean(campaign.result().labels == y))
+    assert campaign.stop_reason is StopReason.TARGET
+    assert campaign.n_asked < (400 if with_features else 1_500)
+    assert {event.method_version for event in campaign.book.revisions} == {SAMPLED_VERSION}
+    new, scores = predicted(y)
+    found = campaign.result().predict(X[:50], {"gpt": (new[:50], scores[:50])})
+    assert np.mean(found.labels == y[:50]) > 0.8
+
+
+def test_predictions_in_columns_and_in_files(data, tmp_path):
+    """A campaign in a folder reads them block by block, is opened again, and decides the same anew."""
+    path, y = data
+    labels, scores = predicted(y)
+    X = np.load(path)
+    columns = {f"x{i}": X[:, i] for i in range(X.shape[1])} | {"gpt": labels.tolist(), "sure": scores}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    pq.write_table(pa.table({"crowd": labels.tolist()[::-1]}), tmp_path / "crowd.parquet")
+    names = ["gpt:sure", f"{tmp_path / 'crowd.parquet'}:crowd"]
+    with create_campaign(tmp_path / "rows.parquet", tmp_path / "rows.bela", target=0.97, predicted=names) as stored:
+        answer(stored, y, 120)
+        assert isinstance(stored.campaign.method.learner(), SampledLearner)
+        found = stored.campaign.predictions
+        told = np.array([UNKNOWN if label is None else stored.campaign.book.codes.find(label) for label in labels])
+        assert all(isinstance(one.codes, np.memmap) for one in found.values())
+        np.testing.assert_array_equal(found["gpt"].codes, told)
+        np.testing.assert_array_equal(found["gpt"].scores, scores)
+        np.testing.assert_array_equal(found["crowd.parquet:crowd"].codes, told[::-1])
+        before = stored.campaign.result()
+    with open_campaign(tmp_path / "rows.bela", read_only=True, recompute=True) as stored:
+        assert stored.verification is not None
+        assert stored.verification.holds
+        np.testing.assert_array_equal(stored.campaign.result().labels, before.labels)
 
 
 def test_rows_are_scaled_as_they_go_by_unless_their_features_are_kept(data, tmp_path):

@@ -41,7 +41,7 @@ class LabelledData:
 
     rows: object
     truth: AnyArray
-    predictions: Mapping[str, tuple[Sequence[object], Sequence[float]]] = field(default_factory=dict)
+    predictions: Mapping[str, tuple[Sequence[object], FloatArray | None]] = field(default_factory=dict)
 
 
 def missing(name: str, *, predicted: bool = False) -> str | None:

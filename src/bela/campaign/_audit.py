@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from bela.campaign._campaign import Campaign
 from bela.campaign._run import run_campaign
 from bela.data import open_table
@@ -122,7 +125,7 @@ def begin_audit(labels: Sequence[Label] | AnyArray, scores: object = None, **opt
     n_rows = len(labels)
     if n_rows < 1:
         raise DataError("there are no rows: give at least one label")
-    prepared = without_features(open_table({"row": list(range(n_rows))}))
+    prepared = without_features(open_table(pa.table({"row": np.arange(n_rows)})))
     said = {"label": (labels, scores)}  # which tells one audit from another, without a fingerprint
     return Campaign(prepared, method="audit", predictions=said, fingerprint="", **options)
 

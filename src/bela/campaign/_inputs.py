@@ -10,18 +10,21 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
-from bela.data import open_table
+from bela.data import CodedColumn, code_values, open_table
 from bela.errors import DataError, LabelError, ParameterError, QuestionError
 from bela.features import Embed, PreparedData, prepare, without_features
 from bela.labels import LabelCodes, is_missing, label_from_text, label_to_text
 from bela.protocols import Source, Table
 from bela.records import UNKNOWN, FloatArray, Label, Prediction
+from bela.storage import empty_array
 
 # labels of all rows, and perhaps scores, by the name of whoever predicted them
-Predicted: TypeAlias = dict[str, tuple[list[object], FloatArray | None]]
+Predicted: TypeAlias = dict[str, tuple[CodedColumn, FloatArray | None]]
 
 _WHOLE = re.compile(r"^(-?\d+)\.0+$")  # as it comes through a column of floats
+_BLOCK = 1 << 18  # rows whose labels or scores are looked at together
 _SAMPLE = 256  # rows that stand for data that have no fingerprint
 
 
@@ -81,7 +84,7 @@ def prepare_rows(
     """Return data that are ready for a method; None for data of which nothing is known but what was predicted."""
     if data is None and predictions:
         labels, _ = _labels_and_scores(next(iter(predictions.values())))
-        return without_features(open_table({"row": list(range(len(labels)))}))
+        return without_features(open_table(pa.table({"row": np.arange(len(labels))})))
     return data if isinstance(data, PreparedData) else prepare(data, features=features, embed=embed, seed=seed)
 
 
@@ -99,29 +102,33 @@ def split_predictions(predictions: Mapping[str, Any] | None, n_rows: int) -> Pre
         labels, scores = _labels_and_scores(prediction)
         if len(labels) != n_rows:
             raise DataError(f"the prediction {name!r} must have one label for each of the {n_rows} rows")
-        values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-        found[name] = values, None if scores is None else _scores(scores, n_rows)
+        found[name] = code_values(labels), None if scores is None else _scores(scores, n_rows)
     return found
 
 
 def _scores(scores: object, n_rows: int) -> FloatArray:
-    try:
-        values: FloatArray = np.asarray(scores, dtype=float)
-    except (TypeError, ValueError):
-        raise DataError("scores must be numbers, one a row") from None
+    values = scores if isinstance(scores, np.ndarray) else np.asarray(scores)
     if values.shape != (n_rows,):
         raise DataError(f"scores must be one for each of the {n_rows} rows, not an array of shape {values.shape}")
-    return np.where(np.isfinite(values), values, np.nan)
+    found = empty_array((n_rows,), float)
+    try:
+        for start in range(0, n_rows, _BLOCK):
+            some = np.asarray(values[start : start + _BLOCK], dtype=float)
+            found[start : start + _BLOCK] = np.where(np.isfinite(some), some, np.nan)
+    except (TypeError, ValueError):
+        raise DataError("scores must be numbers, one a row") from None
+    return found
 
 
 def encode_predictions(predictions: Predicted, codes: LabelCodes) -> dict[str, Prediction]:
     """Return predictions as class codes; a label that is missing, or outside of declared classes, is UNKNOWN."""
     found = {}
     for name, (labels, scores) in predictions.items():
-        there = [None if is_missing(label) else label_to_text(label) for label in labels]
-        code_of = {text: _code(label, codes) for text, label in zip(there, labels, strict=True) if text is not None}
+        there = [None if is_missing(label) else label_to_text(label) for label in labels.values]
+        pairs = zip(there, labels.values, strict=True)
+        code_of = {text: _code(label, codes) for text, label in pairs if text is not None}
         encoded = [UNKNOWN if text is None else code_of[text] for text in there]
-        found[name] = Prediction(codes=np.array(encoded, dtype=np.int32), scores=scores)
+        found[name] = Prediction(codes=labels.table_of(encoded), scores=scores)
     return found
 
 
@@ -166,7 +173,13 @@ def draw_key(
     for row in sorted(given):
         add(row, label_to_text(given[row]))
     for name, (labels, scores) in predictions.items():
-        add(name, [label_to_text(label) for label in labels])
+        # As the representation of the name and of a list of all labels, which is not made as a whole.
+        texts = [repr(label_to_text(label)).encode("utf-8", "surrogatepass") for label in (*labels.values, None)]
+        digest.update(f"({name!r}, [".encode("utf-8", "surrogatepass"))
+        for start in range(0, len(labels), _BLOCK):
+            some = labels.places[start : start + _BLOCK].tolist()
+            digest.update((b", " if start else b"") + b", ".join([texts[place] for place in some]))
+        digest.update(b"])")
         if scores is not None:
-            digest.update(np.ascontiguousarray(scores).tobytes())
+            digest.update(np.ascontiguousarray(scores).data)
     return digest.hexdigest()[:15]

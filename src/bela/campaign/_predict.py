@@ -15,7 +15,7 @@ from bela.labels import is_missing, label_to_text
 from bela.methods._deciding import codes_now
 from bela.methods.bela import make_learner
 from bela.protocols import Setup, Source, Table
-from bela.records import UNKNOWN, IntArray, NewLabels, Prediction
+from bela.records import UNKNOWN, NewLabels, Prediction
 from bela.storage import MemoryArrays
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def _join_predictions(campaign: Campaign, predictions: Mapping[str, Any], n_new:
     code_of = {label_to_text(label): code for code, label in enumerate(book.codes.classes)}
     for name, old in campaign.predictions.items():
         labels, scores = said[name]
-        new: IntArray = np.array(
-            [UNKNOWN if is_missing(one) else code_of.get(label_to_text(one), UNKNOWN) for one in labels], dtype=np.int32
+        new = labels.table_of(
+            [UNKNOWN if is_missing(one) else code_of.get(label_to_text(one), UNKNOWN) for one in labels.values]
         )
         both = None
         if old.scores is not None:

@@ -6,17 +6,20 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from bela.campaign._settings import write_durably
-from bela.data import column_labels, open_table, row_ids
+from bela.data import CodedColumn, coded_labels, open_table, row_ids
 from bela.errors import DataError, JournalError, ParameterError
 from bela.protocols import Table
-from bela.records import Label
+from bela.records import UNKNOWN, FloatArray, IntArray
+from bela.storage import empty_array
 
 Names: TypeAlias = tuple[str, ...]  # of the column with the labels, and perhaps of one with scores
+Labelled: TypeAlias = tuple[CodedColumn, FloatArray | None]  # a label for each row or None, and perhaps a score
 
 _FEW = 20  # labels, of which nobody can tell whether they are classes
 _NO_CLASSES = 0.5  # different labels a row, with which they are none
@@ -28,7 +31,7 @@ class Predictions:
 
     columns: tuple[Names, ...] = ()
     brought: tuple[Names, ...] = ()
-    values: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    values: Mapping[str, CodedColumn | FloatArray] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.columns or self.brought)
@@ -38,11 +41,16 @@ class Predictions:
         """The columns of the data that are no features."""
         return [name for names in self.columns for name in names]
 
-    def read(self, table: Table) -> dict[str, tuple[list[Label | None], Any]]:
+    def read(self, table: Table) -> dict[str, Labelled]:
         """Return the labels and scores of all of them."""
-        columns = {name: pa.array(values) for name, values in self.values.items()}
-        brought = read_predictions(open_table(pa.table(columns)), self.brought) if columns else {}
+        brought = read_predictions(open_table(self.to_arrow()), self.brought) if self.values else {}
         return read_predictions(table, self.columns) | brought
+
+    def to_arrow(self) -> pa.Table:
+        """Return the columns that came in files."""
+        columns = {name: values.to_arrow() if isinstance(values, CodedColumn) else pa.array(values)
+                   for name, values in self.values.items()}  # fmt: skip
+        return pa.table(columns)
 
 
 def find_predictions(table: Table, said: Iterable[str], *, id_column: str | None = None) -> Predictions:
@@ -50,7 +58,7 @@ def find_predictions(table: Table, said: Iterable[str], *, id_column: str | None
 
     Rows of a file are those of the data in their order, or, where both have the `id_column`, those with the same id.
     """
-    columns, brought, values = list[Names](), list[Names](), dict[str, Sequence[object]]()
+    columns, brought, values = list[Names](), list[Names](), dict[str, CodedColumn | FloatArray]()
     for name in said:
         file = None if _columns_of(table, name) else _file_of(name)
         if file is None:
@@ -82,13 +90,12 @@ def write_brought(path: Path, found: Predictions) -> None:
     import pyarrow.parquet as pq
 
     if found.brought:
-        columns = {name: pa.array(values) for name, values in found.values.items()}
         content = pa.BufferOutputStream()
-        pq.write_table(pa.table(columns), content)
+        pq.write_table(found.to_arrow(), content)
         write_durably(path, content.getvalue().to_pybytes())
 
 
-def read_brought(path: Path, names: Sequence[Names], n_rows: int) -> dict[str, tuple[list[Label | None], Any]]:
+def read_brought(path: Path, names: Sequence[Names], n_rows: int) -> dict[str, Labelled]:
     """Return what was kept of files with predictions."""
     if not names:
         return {}
@@ -101,19 +108,19 @@ def read_brought(path: Path, names: Sequence[Names], n_rows: int) -> dict[str, t
     return read_predictions(table, names)
 
 
-def read_predictions(table: Table, names: Iterable[Sequence[str]]) -> dict[str, tuple[list[Label | None], Any]]:
+def read_predictions(table: Table, names: Iterable[Sequence[str]]) -> dict[str, Labelled]:
     """Return the labels of predictions, None where there is none, and scores where a second column has them."""
     found = {}
     for column, *score in names:
-        labels = column_labels(table, column)
-        n_classes = len(set(labels.values()))
-        if len(labels) >= _FEW and n_classes > _NO_CLASSES * len(labels):
-            what = f"{n_classes:,} different values in {len(labels):,} rows, so it holds no classes"
+        labels = coded_labels(table, column)
+        n_classes, n_labels = len(labels.values), int(labels.counts().sum())
+        if n_labels >= _FEW and n_classes > _NO_CLASSES * n_labels:
+            what = f"{n_classes:,} different values in {n_labels:,} rows, so it holds no classes"
             raise DataError(f"the prediction {column!r} has {what}: name the column that has the labels")
-        numbers = [_number(value) for value in table.column(score[0]).to_pylist()] if score else None
-        if numbers is not None and all(map(math.isnan, numbers)):
+        numbers = _numbers(table, score[0]) if score else None
+        if numbers is not None and np.isnan(numbers).all():
             raise DataError(f"column {score[0]!r} has no numbers, which scores are")
-        found[column] = [labels.get(row) for row in range(table.n_rows)], numbers
+        found[column] = labels, numbers
     return found
 
 
@@ -133,7 +140,7 @@ def _file_of(name: str) -> str | None:
 
 def _read_file(
     table: Table, path: str, columns: str, id_column: str | None
-) -> tuple[Names, dict[str, Sequence[object]]]:
+) -> tuple[Names, dict[str, CodedColumn | FloatArray]]:
     """Return how the columns of a file are called from now on, and their values in the order of the data's rows."""
     file, name = open_table(path), Path(path).name
     found = _columns_of(file, columns) if columns else (file.columns[0],) if len(file.columns) == 1 else None
@@ -146,21 +153,35 @@ def _read_file(
     if place is None and file.n_rows != table.n_rows:
         how = "they must be as many, in the same order, or have the ids that --id names in a column of the same name"
         raise DataError(f"{path} has {file.n_rows:,} rows and the data have {table.n_rows:,}: {how}")
-    labels = column_labels(file, found[0])
-    by_row: list[list[object]] = [[labels.get(row) for row in range(file.n_rows)]]
-    by_row += [[_number(value) for value in file.column(score).to_pylist()] for score in found[1:]]
-    names = tuple(":".join((name, *found[: i + 1])) for i in range(len(found)))
+    labels, scores = coded_labels(file, found[0]), [_numbers(file, score) for score in found[1:]]
     if place is not None:
-        by_row = [[None if row is None else values[row] for row in place] for values in by_row]
-    return names, dict(zip(names, by_row, strict=True))
+        there = place != UNKNOWN
+        labels = CodedColumn(np.where(there, labels.places[place], UNKNOWN), labels.values)
+        scores = [np.where(there, numbers[place], np.nan) for numbers in scores]
+    names = tuple(":".join((name, *found[: i + 1])) for i in range(len(found)))
+    return names, dict(zip(names, (labels, *scores), strict=True))
 
 
-def _by_id(table: Table, file: Table, column: str) -> list[int | None]:
-    """Return for each row of the data the row of a file that has the same id, None where there is none."""
+def _by_id(table: Table, file: Table, column: str) -> IntArray:
+    """Return for each row of the data the row of a file that has the same id, UNKNOWN where there is none."""
     there = {str(name): row for row, name in enumerate(row_ids(file, column))}
-    found = [there.get(str(name)) for name in row_ids(table, column)]
-    if not any(row is not None for row in found):
+    found = np.array([there.get(str(name), UNKNOWN) for name in row_ids(table, column)], dtype=np.int64)
+    if (found == UNKNOWN).all():
         raise DataError(f"none of the ids in column {column!r} of the data is in that column of the prediction's file")
+    return found
+
+
+def _numbers(table: Table, column: str) -> FloatArray:
+    """Return the numbers of a column, NaN where there is none: block by block, as there may be very many."""
+    found, start = empty_array((table.n_rows,), float), 0
+    for batch in table.batches([column]):
+        values, stop = batch.column(0), start + batch.num_rows
+        if pa.types.is_integer(values.type) or pa.types.is_float32(values.type) or pa.types.is_float64(values.type):
+            numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            found[start:stop] = np.where(np.isfinite(numbers), numbers, np.nan)
+        else:
+            found[start:stop] = [_number(value) for value in values.to_pylist()]
+        start = stop
     return found
 
 

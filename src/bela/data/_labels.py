@@ -4,6 +4,9 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from bela.data._coded import CodedColumn, arrow_blocks, code_blocks
 from bela.data._table import ArrowTable
 from bela.errors import DataError, LabelError
 from bela.protocols import Table
@@ -64,25 +67,31 @@ def column_labels(records: Table, column: str) -> dict[int, str | int | bool]:
     >>> column_labels(open_table([{"kind": "cat"}, {"kind": None}, {"kind": ""}, {"kind": "nan"}]), "kind")
     {0: 'cat', 3: 'nan'}
     """
-    found: dict[int, str | int | bool] = {}
+    return {row: label for row, label in enumerate(coded_labels(records, column)) if label is not None}
+
+
+def coded_labels(records: Table, column: str) -> CodedColumn:
+    """Return the same for all rows, None where there is no label, in a few bytes each."""
     untyped = _is_untyped(records)
-    for row, value in enumerate(_values(records, column)):
+    blocks = records.blocks(column) if isinstance(records, ArrowTable) else arrow_blocks(records.column(column))
+    coded, found = code_blocks(blocks, records.n_rows), list[str | int | bool | None]()
+    for place, value in enumerate(coded.values):
         label = value.strip() if untyped and isinstance(value, str) else _as_whole(value)
-        if label is None or label == "":
-            continue
-        if not isinstance(label, (str, int)):
+        if label is not None and not isinstance(label, (str, int)):
             shown = repr(label) if len(repr(label)) <= 60 else f"{repr(label)[:60]}…"
+            row = int(np.argmax(coded.places == place))
             found_at = f"{_name(records)} has {shown} in column {column!r} of row {row}"
             raise LabelError(f"{found_at}: a label is a text, a whole number or a boolean")
-        found[row] = label
-    kinds = {type(label) for label in found.values()}
+        found.append(None if label == "" else label)
+    labels = [label for label in found if label is not None]
+    kinds = {type(label) for label in labels}
     if len(kinds) > 1:
         names = ", ".join(sorted(_KINDS[kind] for kind in kinds))
         raise LabelError(f"{_name(records)} has labels of mixed types in column {column!r}: {names}")
-    if kinds == {str} and untyped and all(_WHOLE.fullmatch(str(label)) for label in found.values()):
-        whole = {row: int(label) for row, label in found.items()}
-        return dict(whole) if all(label in _INT64 for label in whole.values()) else found
-    return found
+    if kinds == {str} and untyped and all(_WHOLE.fullmatch(str(label)) for label in labels):
+        whole = [None if label is None else int(label) for label in found]
+        found = [*whole] if all(label in _INT64 for label in whole if label is not None) else found
+    return coded.replaced(found)
 
 
 def label_notices(records: Table, column: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from bela.data._arrow import as_texts, index_column, is_coded, plain, to_python
+from bela.data._coded import arrow_blocks
 from bela.data._digests import U64, digest_batch
 from bela.errors import DataError, ParameterError, QuestionError
 
@@ -126,6 +127,15 @@ class ArrowTable(OpenTable):
         self._chosen([name])
         for batch in self.stored():
             yield from self._values(name, batch.column(name))
+
+    def blocks(self, name: str) -> Iterator[pa.Array | list[Any]]:
+        """Go through the same values in blocks: as Arrow has them, where that is what labels are made of."""
+        self._chosen([name])
+        for batch in self.stored():
+            if name in self._coded:
+                yield self._values(name, batch.column(name))
+            else:
+                yield from arrow_blocks(batch.column(name))
 
     def batches(
         self, columns: Sequence[str] | None = None, *, start: int = 0, most: int | None = None

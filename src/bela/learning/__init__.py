@@ -13,5 +13,6 @@ from bela.learning._transductive import TransductiveLearner
 
 __all__ = [
     "NO_NODE", "Answers", "ClusterTree", "Fit", "Picks", "PredictionLearner", "SampledLearner",
-    "SampledPredictionLearner", "ScannedFit", "TransductiveLearner", "fit_best_classifier", "pca_kmeans_tree", "ward_tree",
+    "SampledPredictionLearner", "ScannedFit", "TransductiveLearner", "fit_best_classifier", "pca_kmeans_tree",
+    "ward_tree",
 ]  # fmt: skip

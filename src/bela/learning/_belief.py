@@ -259,7 +259,7 @@ class Judge:
         """Return the chance from what the design makes of the same rows."""
         logistic = self.logistic
         chances = expit(columns @ logistic.coefficients + logistic.of_class(codes, self.n_classes))
-        return np.clip((1.0 - self.blur) * chances + 0.5 * self.blur, _LEAST, 1 - _LEAST)
+        return np.asarray(np.clip((1.0 - self.blur) * chances + 0.5 * self.blur, _LEAST, 1 - _LEAST))
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class SampledFit(ScannedFit, Fit):
         return found
 
 
-class Sample:
+class SampledRows:
     """Some of very many rows, which follow from the seed and from how many there are: `rows`, in order."""
 
     def __init__(self, n_rows: int, seed: int) -> None:
@@ -109,7 +109,7 @@ class SampledLearner:
         scores: Sequence[FloatArray | None] = (),
     ) -> None:  # fmt: skip
         self._rows, self._seed, self._kept, self._scores = rows, seed, kept, tuple(scores)
-        self._sample = Sample(rows.n_rows, seed)
+        self._sample = SampledRows(rows.n_rows, seed)
         self._preparing, self._leaning = threading.Lock(), threading.Lock()  # nobody waits for a scan who needs none
         self._learner: TransductiveLearner | None = None
         self._lean: AnyArray | None = None

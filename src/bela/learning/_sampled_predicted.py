@@ -18,7 +18,7 @@ from bela.learning._graph import Floats
 from bela.learning._helped import Answers
 from bela.learning._predicted import FIRST, PredictionLearner, find_candidates, score_candidates
 from bela.learning._questions import Picks
-from bela.learning._sampled import Sample, take_scores
+from bela.learning._sampled import SampledRows, take_scores
 from bela.learning._scanned import ScannedFit, in_steps, said_of
 from bela.learning._stack import Stack
 from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray
@@ -75,7 +75,7 @@ class SampledCandidateFit(ScannedFit, CandidateFit):
             for _ in self.beliefs[len(said) :]:
                 said.append(np.full(len(said[0]), UNKNOWN, np.int32))
                 sure.append(None)
-            right = [belief.judge(*one) for belief, *one in zip(self.beliefs, said, sure, strict=True)]
+            right = [one.judge(codes, how) for one, codes, how in zip(self.beliefs, said, sure, strict=True)]
             candidates = find_candidates(self.beliefs, said)
             scores = score_candidates(self.beliefs, candidates, said, right)
             return say(candidates, self.stack.combine(scores))
@@ -90,7 +90,7 @@ class SampledPredictionLearner:
 
     def __init__(self, scores: Sequence[FloatArray | None], *, n_rows: int, seed: int = 0) -> None:
         self._scores, self.n_rows, self._seed = tuple(scores), n_rows, seed
-        self._sample = Sample(n_rows, seed)
+        self._sample = SampledRows(n_rows, seed)
 
     def prepare(self) -> None:
         """Nothing needs to be made beforehand."""

@@ -229,7 +229,8 @@ class TransductiveLearner:
             both = [
                 _Member(name=name, left_out=one.log_chances_left_out(), usual=1.0, score=one.log_chances, voice=voice)
                 for name, one, voice in (
-                    (f"prediction {i}", belief, (i, belief)), (f"around prediction {i}", near, None),
+                    (f"prediction {i}", belief, (i, belief)),
+                    (f"around prediction {i}", near, None),
                 )
             ]
             choose = judged.any() and not self._lean

@@ -1,4 +1,4 @@
-"""What was predicted of a row speaks for that row alone: it is added to what is said of the place where the row lies."""
+"""What was predicted of a row speaks for that row alone: it is added to what is said of the place where it lies."""
 
 from __future__ import annotations
 
