@@ -5,6 +5,8 @@ made here: twenty classes of five clusters each in twelve dimensions, bent into 
 noise; one row in a hundred or so lies where two classes overlap.
 
     python benchmarks/size.py target 10000000      # 64 columns of float32: 0.95 certified, in passes, with its memory
+    python benchmarks/size.py predicted 10000000   # the same, with labels by a model: nine of ten right, and scores
+    python benchmarks/size.py alone 10000000       # these labels and scores, and no column besides: 0.88
     python benchmarks/size.py grow 100000 1000000  # 1,000 answers each, and the exponent
     python benchmarks/size.py export 100000000     # 16 columns of float16: 200 answers, then Parquet
 """
@@ -22,12 +24,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from _measure import in_own_process, print_rounded
 from bela.campaign import create_campaign, open_campaign
 from bela.exports import export
 from bela.records import AnyArray, StopReason
 
+NAMES = np.array([f"c{code:02}" for code in range(20)])
 CLASSES, STYLES, LATENT, SPREAD, NOISE = 20, 5, 12, 0.45, 0.25
 BLOCK, PASS_ROWS = 1 << 16, 2_000_000
 
@@ -62,6 +67,19 @@ def write_data(folder: Path, n_rows: int, n_columns: int, dtype: str) -> tuple[P
         start += len(block)
     X.flush()
     return path, y
+
+
+def write_predictions(path: Path, y: AnyArray) -> Path:
+    """Write what a model says of each row: nine of ten labels are right, more of them where its score is high."""
+    schema = pa.schema([("label", pa.string()), ("score", pa.float32())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for i, start in enumerate(range(0, len(y), 16 * BLOCK)):
+            rng, truth = np.random.default_rng([1, i]), y[start : start + 16 * BLOCK]
+            score = rng.random(len(truth), np.float32)
+            is_right = rng.random(len(truth)) < 0.8 + 0.2 * np.sqrt(score) * 0.8
+            said = np.where(is_right, truth, rng.integers(0, CLASSES, len(truth)))
+            writer.write_table(pa.table({"label": pa.array(NAMES[said]), "score": score}, schema=schema))
+    return path
 
 
 def one_pass(path: Path) -> tuple[float, float]:
@@ -124,20 +142,27 @@ def answer(stored, y: AnyArray, n: int | None) -> list[tuple[float, float]]:
         if campaign.book.n_revisions == revisions and not campaign.revising:
             asks.append((time.perf_counter() - began[0], time.thread_time() - began[1]))
         for question in questions:
-            campaign.tell(question.id, int(y[question.row]))
+            campaign.tell(question.id, str(NAMES[y[question.row]]))
     return asks
 
 
 def one(
-    *, n_rows: int, n_columns: int, dtype: str, target: float | None, n: int | None, out: bool
+    *, n_rows: int, n_columns: int, dtype: str, target: float | None, n: int | None, out: bool, told: str | None
 ) -> dict[str, object]:
-    """Run a campaign from the first opening to the end, open it again, and perhaps export it."""
+    """Run a campaign from the first opening to the end, open it again, and perhaps export it.
+
+    `told` is where predictions are: in a file "beside" the rows, or in one that has nothing else ("alone").
+    """
     with tempfile.TemporaryDirectory(prefix="bela-size-") as temporary:
         folder = Path(temporary)
         path, y = write_data(folder, n_rows, n_columns, dtype)
-        before, memory = one_pass(path), Memory()
+        before, data, predicted = one_pass(path), path, list[str]()
+        if told is not None:
+            file = write_predictions(folder / "model.parquet", y)
+            data, predicted = (path, [f"{file}:label:score"]) if told == "beside" else (file, ["label:score"])
+        memory = Memory()
         began, began_cpu = time.perf_counter(), time.process_time()
-        with create_campaign(path, folder / "rows.bela", target=target, budget=None) as stored:
+        with create_campaign(data, folder / "rows.bela", target=target, budget=None, predicted=predicted) as stored:
             opened = time.perf_counter() - began
             asks = answer(stored, y, n)
             campaign = stored.campaign
@@ -150,7 +175,8 @@ def one(
             first_row = stored.campaign.ask(1, wait=False)
             again, again_cpu = time.perf_counter() - began, time.process_time() - began_cpu
             result = stored.campaign.result()
-            right = float(np.mean(result.labels == y))
+            blocks = range(0, n_rows, BLOCK)
+            right = sum(int((result.labels[i : i + BLOCK] == NAMES[y[i : i + BLOCK]]).sum()) for i in blocks) / n_rows
             found = {
                 "rows": n_rows, "answers": n_asked, "revisions": n_revisions, "lower": lower, "right": right,
                 "reached": reached, "passes": seconds / clock, "passes of processors": cpu / processors,
@@ -173,12 +199,14 @@ def main() -> None:
         print(json.dumps(one(**json.loads(sys.argv[2]))))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["target", "grow", "export"])
+    parser.add_argument("what", choices=["target", "predicted", "alone", "grow", "export"])
     parser.add_argument("rows", type=int, nargs="+")
     chosen, results = parser.parse_args(), []
-    shape = {"n_columns": 64, "dtype": "<f4", "target": None, "n": 1_000, "out": False}
-    if chosen.what == "target":
-        shape |= {"target": 0.95, "n": None}
+    shape = {"n_columns": 64, "dtype": "<f4", "target": None, "n": 1_000, "out": False, "told": None}
+    if chosen.what in ("target", "predicted", "alone"):
+        shape |= {"target": 0.95, "n": None, "told": {"predicted": "beside", "alone": "alone"}.get(chosen.what)}
+    if chosen.what == "alone":  # as many as are right; whoever wants more must answer each that is wrong
+        shape |= {"target": 0.88}
     if chosen.what == "export":
         shape |= {"n_columns": 16, "dtype": "<f2", "n": 200, "out": True}
     for n_rows in chosen.rows:
