@@ -1,11 +1,13 @@
 """Dask against memory: the same questions, labels, probabilities and certificate, bit by bit, and the time of both.
 
 The rows are on two workers, processes of one thread each, in chunks that end nowhere where blocks do. The images come
-from the folder that BELA_DATA names, or are downloaded; texts from a CSV file with a column of labels.
+from the folder that BELA_DATA names, or are downloaded; texts from a CSV file with a column of labels; very many rows
+are made as in size.py, in a file that memory maps and that each worker opens for itself.
 
     python benchmarks/dask_equal.py mnist --stop-after 150
     python benchmarks/dask_equal.py trec.csv --label label --stop-after 150
     python benchmarks/dask_equal.py mnist --many 20000   # as if so many rows were too many for a graph
+    python benchmarks/dask_equal.py made --rows 10000000 --stop-after 100
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import tempfile
 import time
 from pathlib import Path
 
@@ -22,10 +25,16 @@ import bela
 from bela.data import DATASETS, load_dataset
 from bela.features import _rows
 from bela.records import AnyArray
+from size import write_data
+
+CHUNK = 100_000  # rows of a file that a worker reads at once
 
 
-def read(name: str, label: str | None) -> tuple[object, AnyArray]:
+def read(name: str, label: str | None, n_rows: int, folder: Path) -> tuple[object, AnyArray]:
     """Return the rows of a dataset, or of a file, and their labels."""
+    if name == "made":
+        path, labels = write_data(folder, n_rows, 64, "<f4")
+        return np.load(path, mmap_mode="r"), labels
     if name in DATASETS:
         found = load_dataset(name)
         return found.X, found.y
@@ -39,6 +48,16 @@ def read(name: str, label: str | None) -> tuple[object, AnyArray]:
 
 def as_collection(rows: object, n_chunks: int) -> object:
     """Return rows as a collection of Dask."""
+    if isinstance(rows, np.memmap):
+        import dask
+        import dask.array as da
+
+        parts = [(start, min(CHUNK, len(rows) - start)) for start in range(0, len(rows), CHUNK)]
+        blocks = [
+            da.from_delayed(dask.delayed(read_part)(str(rows.filename), *part), (part[1], rows.shape[1]), rows.dtype)
+            for part in parts
+        ]
+        return da.concatenate(blocks)
     if isinstance(rows, np.ndarray):
         import dask.array as da
 
@@ -46,6 +65,11 @@ def as_collection(rows: object, n_chunks: int) -> object:
     import dask.dataframe as dd
 
     return dd.from_pandas(rows, npartitions=n_chunks)
+
+
+def read_part(path: str, start: int, n: int) -> AnyArray:
+    """Return some rows of a file."""
+    return np.array(np.load(path, mmap_mode="r")[start : start + n])
 
 
 def measure(data: object, labels: AnyArray, n_answers: int, seed: int) -> tuple[list[int], bela.Result, float]:
@@ -65,6 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data")
     parser.add_argument("--label")
+    parser.add_argument("--rows", type=int, default=10_000_000, help="that are made")
     parser.add_argument("--stop-after", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--chunks", type=int, default=7)
@@ -74,13 +99,18 @@ def main() -> None:
         _rows.MANY_ROWS = options.many
     from distributed import Client, LocalCluster
 
-    rows, labels = read(options.data, options.label)
-    asked, here, seconds = measure(rows, labels, options.stop_after, options.seed)
-    print(json.dumps({"in": "memory", "seconds": round(seconds, 1), "lower": here.certificate.lower}))
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
-        collection = as_collection(rows, options.chunks)
-        there_asked, there, far_seconds = measure(collection, labels, options.stop_after, options.seed)
-        print(json.dumps({"in": "Dask", "seconds": round(far_seconds, 1), "lower": there.certificate.lower}))
+    with tempfile.TemporaryDirectory(prefix="bela-dask-") as folder:
+        rows, labels = read(options.data, options.label, options.rows, Path(folder))
+        asked, here, seconds = measure(rows, labels, options.stop_after, options.seed)
+        print(json.dumps({"in": "memory", "seconds": round(seconds, 1), "lower": here.certificate.lower}), flush=True)
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+        with cluster, Client(cluster):
+            collection = as_collection(rows, options.chunks)
+            there_asked, there, far_seconds = measure(collection, labels, options.stop_after, options.seed)
+    ratio = round(far_seconds / seconds, 2)
+    print(
+        json.dumps({"in": "Dask", "seconds": round(far_seconds, 1), "lower": there.certificate.lower, "ratio": ratio})
+    )
     same = {
         "questions": asked == there_asked,
         "labels": np.array_equal(here.labels, there.labels),
