@@ -33,6 +33,9 @@ def blocks(monkeypatch, request):
         pa.array([[1], [2], [1]]),
         pd.Series(["a", "b", "a"]),
         np.array(["\ud800", "a", "\ud800"]),
+        np.array(["a\0b", "a", "a\0c", "a"]),
+        np.ma.MaskedArray([1, 2, 1], [False, True, False]),
+        np.ma.MaskedArray(["a", "b", "b"], [False, True, False]),
     ],
     ids=lambda values: type(values).__name__,
 )
@@ -53,7 +56,8 @@ def test_each_row_has_its_value(values):
 
 def test_no_number_is_one_value():
     """NaN is not equal to itself, and yet there is one of it; None is none."""
-    for values in (np.array([np.nan, 1.0, np.nan]), [float("nan"), 1.0, float("nan")], [np.nan, 1.0, -np.nan]):
+    small = [np.float32("nan"), np.float32(1), np.float32("nan")]
+    for values in (np.array([np.nan, 1.0, np.nan]), [float("nan"), 1.0, float("nan")], [np.nan, 1.0, -np.nan], small):
         found = code_values(values)
         assert found.places.tolist() == [0, 1, 0]
     assert code_values([None, "a"]).places.tolist() == [UNKNOWN, 0]
@@ -67,6 +71,8 @@ def test_values_can_be_replaced():
     assert found.values == ("a", "b")
     assert column.table_of([5, 6, 7, 8], missing=9).tolist() == [5, 6, 7, 9, 8]
     assert found.to_arrow().to_pylist() == list(found)
+    for values in ([1, None, 2**64 - 1], [True, None], [None, None]):
+        assert code_values(values).to_arrow().to_pylist() == values
 
 
 def test_labels_of_a_column(tmp_path):

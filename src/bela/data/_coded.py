@@ -73,7 +73,11 @@ class CodedColumn(Sequence[Any]):
     def to_arrow(self) -> pa.Array:
         """Return it as Arrow has such columns."""
         places = pa.array(self.places, pa.int32(), mask=np.asarray(self.places == UNKNOWN))
-        return pa.DictionaryArray.from_arrays(places, pa.array(self.values))
+        try:
+            values = pa.array(self.values)
+        except OverflowError:  # Arrow looks for nothing wider than int64 by itself
+            values = pa.array(self.values, pa.uint64())
+        return pa.DictionaryArray.from_arrays(places, values)
 
 
 def code_values(values: Any) -> CodedColumn:
@@ -89,7 +93,7 @@ def code_blocks(blocks: Iterable[pa.Array | list[Any]], n_rows: int) -> CodedCol
         if value is None:
             return UNKNOWN
         key = (type(value), value)
-        if isinstance(value, float) and math.isnan(value):
+        if isinstance(value, (float, np.floating)) and math.isnan(value):
             key = (type(value), "nan")  # which is not equal to itself
         try:
             place = number.setdefault(key, len(values))
@@ -135,9 +139,18 @@ def _blocks_of(values: Any) -> Iterator[pa.Array | list[Any]]:
 
 
 def _from_numpy(block: AnyArray) -> pa.Array | list[Any]:
-    if block.ndim == 1 and (block.dtype.kind in "iubU" or block.dtype in (np.float32, np.float64)):
+    is_plain = block.ndim == 1 and (block.dtype.kind in "iubU" or block.dtype in (np.float32, np.float64))
+    if is_plain and not isinstance(block, np.ma.MaskedArray) and not _has_inner_nul(block):
         try:
             return pa.array(np.ascontiguousarray(block).astype(block.dtype.newbyteorder("="), copy=False))
         except (pa.ArrowException, UnicodeError, TypeError):  # half a character, a width that Arrow has not
             pass
     return list(block.tolist())
+
+
+def _has_inner_nul(block: AnyArray) -> bool:
+    """Whether a text goes on after a character 0, where Arrow takes it to end."""
+    if block.dtype.kind != "U" or not block.dtype.itemsize:
+        return False
+    is_nul = np.ascontiguousarray(block).view(np.uint32).reshape(len(block), -1) == 0
+    return bool((is_nul[:, :-1] & ~is_nul[:, 1:]).any())
