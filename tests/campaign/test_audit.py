@@ -75,6 +75,7 @@ def test_what_is_not_an_audit() -> None:
         (["a", "b"], {"scores": [1.0]}, DataError, "scores"),
         (["a", "b"], {"scores": [1.0, float("nan")]}, DataError, "no score"),
         (["a", "b"], {"scores": ["x", "y"]}, DataError, "numbers"),
+        (["a", "b"], {"scores": [[1.0], [1.0, 2.0]]}, DataError, "numbers"),
     ],
 )
 def test_bad_input(labels: Any, options: dict[str, Any], error: type[Exception], says: str) -> None:

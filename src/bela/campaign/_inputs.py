@@ -107,11 +107,11 @@ def split_predictions(predictions: Mapping[str, Any] | None, n_rows: int) -> Pre
 
 
 def _scores(scores: object, n_rows: int) -> FloatArray:
-    values = scores if isinstance(scores, np.ndarray) else np.asarray(scores)
-    if values.shape != (n_rows,):
-        raise DataError(f"scores must be one for each of the {n_rows} rows, not an array of shape {values.shape}")
-    found = empty_array((n_rows,), float)
     try:
+        values = scores if isinstance(scores, np.ndarray) else np.asarray(scores, dtype=float)
+        if values.shape != (n_rows,):
+            raise DataError(f"scores must be one for each of the {n_rows} rows, not an array of shape {values.shape}")
+        found = empty_array((n_rows,), float)
         for start in range(0, n_rows, _BLOCK):
             some = np.asarray(values[start : start + _BLOCK], dtype=float)
             found[start : start + _BLOCK] = np.where(np.isfinite(some), some, np.nan)
