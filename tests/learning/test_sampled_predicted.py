@@ -164,6 +164,9 @@ def test_without_features_a_helper_is_heard():
         rows, truth[rows], [said], helped=Answers(rows=others, codes=truth[others])
     )
     assert np.mean((fit.labels == truth)[others]) > np.mean(fit.labels == truth) + 0.1
+    beyond = Answers(rows=others[:9], codes=np.full(9, CLASSES + 3))  # which nobody else knows
+    fit = SampledPredictionLearner([scores], n_rows=N).fit(rows, truth[rows], [said], helped=beyond)
+    assert len(fit.classes) == CLASSES + 4
 
 
 def test_scores_of_other_rows_rank_between_those_of_the_sample():
@@ -192,6 +195,39 @@ def test_any_rows_can_be_judged():
     np.testing.assert_array_equal(belief.log_chances_of(said, right), belief.log_chances())
     beyond = belief.log_chances_of(np.array([CLASSES]), np.array([0.9]))
     np.testing.assert_allclose(np.exp(beyond).sum(), 0.1, rtol=1e-4)
+
+
+def test_a_prediction_that_is_silent_about_the_sample_is_heard_where_it_speaks():
+    """Nothing speaks for it or against it but what is usual, and nothing that it says is lost or no number."""
+    X, truth, said, scores = rows_and_labels(10, width=0.0, right=0.7)
+    learner = SampledLearner(learner_rows(ArraySource(X)), scores=[scores, None])
+    few = np.setdiff1d(np.arange(N), learner.sample)[:30]
+    sparse = np.full(N, UNKNOWN, np.int32)
+    sparse[few] = truth[few]
+    rows = np.setdiff1d(answered(), few)
+    alone = SampledPredictionLearner([scores, None], n_rows=N)
+    for fit in (learner.fit(rows, truth[rows], [said, sparse]), alone.fit(rows, truth[rows], [said, sparse])):
+        assert np.isfinite(fit.chances(1.0)).all()
+        assert accuracy(fit, truth) > 0.6
+    silent = SampledLearner(learner_rows(ArraySource(X)), scores=[None])
+    before = silent.fit(NOTHING, NOTHING, [sparse])  # of no row of the sample is anything known
+    np.testing.assert_array_equal(before.labels[few], truth[few])
+    assert np.isfinite(before.chances(1.0)).all()
+
+
+def test_a_sample_of_one_class_leaves_the_others_their_own():
+    """A class so rare that the sample lacks it is given where it was predicted, by what answers say of the other."""
+    X, _, _, scores = rows_and_labels(11, width=1.0, right=0.9)
+    learner = SampledLearner(learner_rows(ArraySource(X)), scores=[scores])
+    rare = np.setdiff1d(np.arange(N), learner.sample)[:25]
+    truth, rows = np.ones(N, np.int32), np.setdiff1d(answered(), rare)
+    truth[rare] = 4
+    fit = learner.fit(rows, truth[rows], [truth])
+    assert fit.classes.tolist() == [1]
+    np.testing.assert_array_equal(fit.labels, truth)
+    assert fit.sure[rare].max() < np.delete(fit.sure, rare).min()
+    assert len(np.unique(np.delete(fit.sure, rare))) == 1  # whatever others are in their block
+    assert (learner.fit(rows, truth[rows]).labels == 1).all()
 
 
 @pytest.mark.parametrize("with_features", [False, True])

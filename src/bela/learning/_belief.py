@@ -234,7 +234,8 @@ def _make_design(
         of_class=None if of_class is None else np.append(of_class, 0.0), middle=np.zeros(1), scale=np.ones(1),
     )  # fmt: skip
     plain = design.plain(codes, sure)
-    middle, scale = plain[said].mean(axis=0), plain[said].std(axis=0)
+    # Where nothing is said of these rows, of others something may be: all that is known of them is what to expect.
+    middle, scale = (plain[said].mean(axis=0), plain[said].std(axis=0)) if said.any() else (np.zeros(1), np.zeros(1))
     design = replace(design, middle=middle, scale=np.where(scale > 1e-9, scale, np.inf))
     return design, design.scaled(plain)
 

@@ -36,9 +36,7 @@ class PredictionLearner:
 
         What a helper says is one prediction more, of some rows.
         """
-        n_classes = 1 + max(
-            int(np.max(some, initial=0)) for some in (codes, *predicted, *([] if helped is None else [helped.codes]))
-        )
+        n_classes = count_classes(codes, predicted, helped)
         return self.fit_beliefs(rows, codes, predicted, helped=helped, n_classes=n_classes)[0]
 
     def fit_beliefs(
@@ -80,6 +78,12 @@ class PredictionLearner:
         others = np.setdiff1d(left, chosen, assume_unique=True)
         rows = np.concatenate([chosen, rng.choice(others, n_uniform, replace=False) if n_uniform else others[:0]])
         return Picks(rows=rows, uniform=np.arange(n) >= len(chosen))
+
+
+def count_classes(codes: IntArray, predicted: Sequence[IntArray], helped: Answers | None) -> int:
+    """Return how many classes there are, by the largest code: one at least."""
+    found = [codes, *predicted, *([] if helped is None else [helped.codes])]
+    return 1 + max(int(np.max(some, initial=0)) for some in found)
 
 
 def fit_beliefs(

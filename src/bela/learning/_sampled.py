@@ -53,7 +53,7 @@ class SampledFit(ScannedFit, Fit):
     @property
     def left_out_sure(self) -> Floats:
         """How sure each answer is, by models that had not seen it, in the same steps as `sure`."""
-        return np.asarray(in_steps(margins(self.out_of_fold)), np.float32)
+        return np.asarray(in_steps(_sure_of(self.out_of_fold)), np.float32)
 
     def scan(self, power: float) -> AnyArray:
         """Return the code of the likeliest class of every row, how sure it is in steps, and its chance."""
@@ -64,7 +64,7 @@ class SampledFit(ScannedFit, Fit):
             best = proba.argmax(axis=1)
             powers = np.power(np.maximum(proba, 1e-9), np.float32(power))
             chances = powers.max(axis=1) / powers.sum(axis=1)
-            return said_of(names[np.arange(len(names)), best], margins(proba), chances, largest)
+            return said_of(names[np.arange(len(names)), best], _sure_of(proba), chances, largest)
 
         def lean(rows: slice) -> AnyArray:
             on, weight = self.lean["on"][rows], self.lean["weight"][rows] / FULL
@@ -78,6 +78,11 @@ class SampledFit(ScannedFit, Fit):
         found = scan_blocks(self.n_rows, lean)
         found[self.local] = say(self.proba, np.broadcast_to(classes, self.proba.shape))
         return found
+
+
+def _sure_of(proba: Floats) -> Floats:
+    """Return the margin of each row, and of one class that of a certain label: others have more columns, or may."""
+    return margins(proba) if proba.shape[1] > 1 else np.ones(len(proba), np.float32)
 
 
 class SampledRows:

@@ -16,7 +16,7 @@ from bela.learning._belief import Belief, Ranks
 from bela.learning._fit import CandidateFit, Fit
 from bela.learning._graph import Floats
 from bela.learning._helped import Answers
-from bela.learning._predicted import FIRST, PredictionLearner, find_candidates, score_candidates
+from bela.learning._predicted import FIRST, PredictionLearner, count_classes, find_candidates, score_candidates
 from bela.learning._questions import Picks
 from bela.learning._sampled import SampledRows, take_scores
 from bela.learning._scanned import ScannedFit, in_steps, said_of
@@ -108,7 +108,7 @@ class SampledPredictionLearner:
         here, scores = [np.asarray(some[local]) for some in predicted], take_scores(self._scores, local)
         if helped is not None:
             helped = Answers(rows=self._sample.place(helped.rows, more), codes=helped.codes)
-        n_classes = 1 + max(int(np.max(some, initial=0)) for some in (codes, *predicted))
+        n_classes = count_classes(codes, predicted, helped)
         learner = PredictionLearner(scores, n_rows=len(local), seed=self._seed)
         fit, beliefs, stack = learner.fit_beliefs(places, codes, here, helped=helped, n_classes=n_classes)
         return SampledCandidateFit(

@@ -179,11 +179,13 @@ class TransductiveLearner:
             raise ParameterError(f"a fit needs answers, a code for each row: got {len(rows)} rows, {len(codes)} codes")
         self.prepare()
         classes = np.unique(np.concatenate([codes, *(some[some != UNKNOWN] for some in predicted)]))
+        if not len(classes):  # nothing is known of any of these rows, and of others something may be
+            classes = np.zeros(1, np.intp)
         y, k = np.searchsorted(classes, codes), len(classes)
         if k == 1:
             proba, out_of_fold = np.ones((self.n_rows, 1), np.float32), np.ones((len(places), 1), np.float32)
             one = Fit(rows=places, classes=classes, proba=proba, out_of_fold=out_of_fold, loss=0.0, weights={})
-            return Weighed(fit=one, by_place=lambda: proba, voices=())
+            return Weighed(fit=one, by_place=lambda: proba, voices=self._voices_of_one_class(predicted, places, y))
         rng = np.random.default_rng([self._seed, len(places)])
         seen, of_seen = np.unique(y, return_inverse=True)
         members = list(self._fit_members(places, of_seen, len(seen), rng)) if len(seen) > 1 else []
@@ -203,6 +205,16 @@ class TransductiveLearner:
         elsewhere = [None if member.voice is not None else score for member, score in zip(members, scores, strict=True)]
         by_place = partial(self._by_place, stack, elsewhere, k) if voices else lambda: proba
         return Weighed(fit=fit, by_place=by_place, voices=[voice for voice in voices if voice[2] > 0])
+
+    def _voices_of_one_class(
+        self, predicted: Sequence[IntArray], rows: Rows, classes: Rows
+    ) -> list[tuple[int, Belief, float]]:
+        """Return predictions as alike, where these rows give no reason to weigh them: rows that lean may be others."""
+        if not self._lean or not predicted:
+            return []
+        said = [np.where(some == UNKNOWN, UNKNOWN, 0) for some in predicted]
+        beliefs = fit_beliefs(said, self._scores, rows, classes, 1)
+        return [(i, belief, 1 / len(beliefs)) for i, belief in enumerate(beliefs)]
 
     def _by_place(self, stack: Stack, scores: Sequence[Floats | None], n_classes: int) -> Floats:
         if all(score is None for score in scores):

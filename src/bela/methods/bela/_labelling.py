@@ -8,7 +8,7 @@ from bela.book import Book
 from bela.features import NoFeatures, is_many, kept_in, learner_features, learner_rows
 from bela.learning import PredictionLearner, SampledLearner, SampledPredictionLearner, TransductiveLearner
 from bela.methods._deciding import N_BINS, codes_now, label_by_class, majority
-from bela.methods.bela._revision import Learner, Revision
+from bela.methods.bela._revision import Learner, Revision, classes_in
 from bela.protocols import Setup
 from bela.records import UNKNOWN, IntArray, Labelling, Prediction
 from bela.storage import empty_array
@@ -34,13 +34,19 @@ def learner_of_predictions(setup: Setup) -> Learner:
     return kind(scores, n_rows=setup.source.n_rows, seed=setup.seed)
 
 
+def predicted_classes(setup: Setup) -> IntArray:
+    """Return the class codes that somebody has predicted of some row, more than once if several have."""
+    found = [classes_in(one.codes) for one in setup.predictions.values()]
+    return np.concatenate([np.array([], dtype=np.intp), *found])
+
+
 def first_questions(setup: Setup, learner: Learner, rng: np.random.Generator) -> IntArray:
     """Return rows to ask before anything is known: they cover the data, or what others are not sure of.
 
     Typical rows are easy ones. Whoever judged predictions by them would believe too much.
     """
     usual = learner.first_questions()
-    if not setup.predictions:
+    if not len(predicted_classes(setup)):
         return np.asarray(usual)
     predicted, nothing = [one.codes for one in setup.predictions.values()], np.array([], dtype=np.intp)
     fit = learner.fit(nothing, nothing, predicted)

@@ -20,7 +20,9 @@ from bela.methods.bela._favouring import cell_weights, cut_pool, favour, needs_c
 from bela.methods.bela._helping import (  # isort: skip
     declined_rows, examples_for_helper, helped_answers, is_worthless, rows_for_helper,
 )  # fmt: skip
-from bela.methods.bela._labelling import first_questions, label_rows, learner_of_predictions, make_learner
+from bela.methods.bela._labelling import (  # isort: skip
+    first_questions, label_rows, learner_of_predictions, make_learner, predicted_classes,
+)  # fmt: skip
 from bela.methods.bela._looks import TRAINING, Epoch
 from bela.methods.bela._parts import take_parts
 
@@ -55,7 +57,7 @@ class Bela(AssessingMethod):
 
     def __init__(self, setup: Setup, *, learner: Learner | None = None) -> None:
         super().__init__(setup)
-        self._own_learner = learner
+        self._own_learner, self._predicted_classes = learner, predicted_classes(setup)
         self._making, self._prepared = threading.Lock(), False
         self.certificates = Certificates(1 - setup.confidence, mends=bool(setup.predictions))
         self.epoch: Epoch  # from the first event on
@@ -264,8 +266,8 @@ class Bela(AssessingMethod):
             return self._own_learner
 
     def _predicts(self, book: Book) -> bool:
-        """Whether the first revision is what others have predicted, before anything is known."""
-        return bool(self.setup.predictions) and not book.given
+        """Whether the first revision is what others have predicted, before anything is known: if that is anything."""
+        return bool((codes_now(book, self._predicted_classes) != UNKNOWN).any()) and not book.given
 
     def revise(self, book: Book) -> Job | None:
         """Return the next revision's making when all rows that training picked are answered, or a release is due."""

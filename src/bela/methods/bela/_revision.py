@@ -168,7 +168,7 @@ class RevisionJob:
         # Class codes are given in the order in which labels are first seen, draws included. The learner sees them in
         # the order in which training answers bring them, as a fit may depend on that in its last digits; predicted
         # classes, which were there before, come first.
-        brought = np.concatenate([*(_classes_in(some) for some in self.predicted), self.codes])
+        brought = np.concatenate([*(classes_in(some) for some in self.predicted), self.codes])
         classes, first = np.unique(brought, return_index=True)
         classes = classes[np.argsort(first)]
         place = np.full(int(classes.max()) + 2, UNKNOWN, dtype=np.int32)  # the last for UNKNOWN
@@ -203,7 +203,7 @@ class RevisionJob:
         )  # fmt: skip
 
 
-def _classes_in(codes: IntArray) -> IntArray:
+def classes_in(codes: IntArray) -> IntArray:
     """Return the class codes that rows have, in order; block by block."""
     there = np.zeros(1, dtype=bool)  # and one more in front, for UNKNOWN
     for start in range(0, len(codes), _ROWS):
