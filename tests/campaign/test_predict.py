@@ -51,6 +51,25 @@ def test_new_rows_need_the_predictions_that_the_old_ones_had():
         result.predict(None)
 
 
+def test_new_rows_may_be_predicted_by_names_that_classes_had():
+    """Whoever predicted "a" goes on to say so, although the class is called otherwise by now."""
+    names = np.array([*"abcd"])
+    campaign = bela.Campaign(None, predictions={"m": names[np.arange(300) % 4]}, budget=60)
+    for question in campaign.ask(30):
+        campaign.tell(question.id, names[question.row % 4])
+    for old, new in (("a", "first"), ("first", "1st"), ("b", "a")):
+        campaign.rename_class(old, new)
+    found = campaign.result().predict(None, {"m": ["b", "c", "first", "1st"]})
+    assert found.labels.tolist() == ["a", "c", "1st", "1st"]
+
+
+def test_predictions_that_say_nothing_label_nothing():
+    """Without an answer there is no label to give, however many rows have none predicted."""
+    campaign = bela.Campaign(np.eye(30), predictions={"m": [None] * 30}, budget=10)
+    with pytest.raises(BelaError, match="no label is known"):
+        campaign.result().predict(np.eye(30)[:2], {"m": [None] * 2})
+
+
 def test_the_estimator_predicts():
     """`BelaLabeler.predict` labels rows that `fit` has not seen."""
     X, y = blobs(300, 4)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bela.book import ClassRenamed
 from bela.campaign._inputs import split_predictions
 from bela.data import open_table, stack_tables
 from bela.errors import LabelError, ParameterError
@@ -33,7 +34,7 @@ def predict_new(campaign: Campaign, data: object, predictions: Mapping[str, Any]
     known = book.known.copy()
     known[list(book.corrections)] = list(book.corrections.values())
     rows = np.flatnonzero(known != UNKNOWN)
-    if not len(rows) and not joined:
+    if not len(rows) and all((one.codes == UNKNOWN).all() for one in joined.values()):
         raise LabelError("no label is known yet: answer at least one question first")
     learner = make_learner(Setup(source=source, seed=campaign.seed, arrays=MemoryArrays(), predictions=joined))
     fit = learner.fit(rows, known[rows], *([[one.codes for one in joined.values()]] if joined else []))
@@ -65,6 +66,9 @@ def _join_predictions(campaign: Campaign, predictions: Mapping[str, Any], n_new:
     joined, said = {}, split_predictions({name: predictions[name] for name in campaign.predictions}, n_new)
     book = campaign.book
     code_of = {label_to_text(label): code for code, label in enumerate(book.codes.classes)}
+    for step in reversed(book.steps):  # whoever predicts has not heard of other names
+        if isinstance(step.event, ClassRenamed):
+            code_of.setdefault(label_to_text(step.event.old), code_of[label_to_text(step.event.new)])
     for name, old in campaign.predictions.items():
         labels, scores = said[name]
         new = labels.table_of(
