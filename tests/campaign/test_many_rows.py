@@ -141,6 +141,55 @@ def test_with_predictions_what_is_certified_is_right(data, seed, with_features):
     assert np.mean(found.labels == y[:50]) > 0.8
 
 
+@pytest.mark.parametrize("few", [0, 12])
+@pytest.mark.parametrize("with_features", [False, True])
+def test_predictions_of_few_rows_or_of_none(data, with_features, few):
+    """They may be silent about the whole sample, or about all rows: the labels are certified all the same."""
+    path, y = data
+    outside = np.setdiff1d(np.arange(N_ROWS), _sampled.SampledRows(N_ROWS, 0).rows)[:few]
+    labels = np.full(N_ROWS, None, dtype=object)
+    labels[outside] = y[outside]
+    campaign = bela.Campaign(np.load(path) if with_features else None, predictions={"gpt": labels}, budget=100)
+    while campaign.stop_reason is None:
+        for question in campaign.ask(8):
+            campaign.tell(question.id, str(y[question.row]))
+        result = campaign.result()
+        assert np.isfinite(result.probability).all()
+        assert campaign.certificate.lower <= float(np.mean(result.labels == y))
+    assert campaign.certificate.lower > (0.8 if with_features else 0.02)
+
+
+@pytest.mark.parametrize("with_features", [False, True])
+@pytest.mark.parametrize("how", ["merge", "delete", "rename", "add"])
+def test_classes_change_while_there_are_predictions(data, how, with_features):
+    """What was predicted goes with its class, or is forgotten with it; the certificate holds at every moment."""
+    path, y = data
+    truth, X = y.astype(object), np.load(path)
+    labels, scores = predicted(y)
+    campaign = bela.Campaign(X if with_features else None, predictions={"gpt": (labels, scores)}, budget=140)
+    while campaign.stop_reason is None:
+        for question in campaign.ask(7):
+            campaign.tell(question.id, truth[question.row])
+        if campaign.n_asked >= 42 and (truth == y).all():
+            match how:
+                case "merge":
+                    campaign.merge_class("a", "b")
+                case "delete":
+                    campaign.delete_class("a")
+                case "rename":
+                    campaign.rename_class("a", "q")
+                case "add":
+                    campaign.add_class("q")
+            truth[truth == "a"] = "q" if how in ("rename", "add") else "b"
+        assert campaign.certificate.lower <= float(np.mean(campaign.result().labels == truth))
+    gone = set() if how == "add" else {"a"}
+    assert not gone & {*campaign.result().labels}
+    found = campaign.result().predict(X[:60], {"gpt": (labels[:60], scores[:60])})
+    assert not gone & {*found.labels}
+    if how in ("merge", "rename"):
+        assert np.mean(found.labels == truth[:60]) > 0.8
+
+
 def test_predictions_in_columns_and_in_files(data, tmp_path):
     """A campaign in a folder reads them block by block, is opened again, and decides the same anew."""
     path, y = data

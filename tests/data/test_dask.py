@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import bela
 from bela.campaign import create_campaign, open_campaign
+from bela.campaign._predicted import read_predictions
 from bela.cli import app, main
 from bela.data import on_cluster, open_table
 from bela.errors import ClusterError, DataError, ParameterError
@@ -88,9 +89,9 @@ def few_are_many(monkeypatch):
     monkeypatch.setattr("bela.learning._sampled.SAMPLE_ROWS", 2_000)
 
 
-def campaign_of(data, labels, n_answers):
+def campaign_of(data, labels, n_answers, **options):
     """Answer some questions: the campaign, and the questions with their roles."""
-    campaign, asked = bela.Campaign(data, seed=7, budget=n_answers), []
+    campaign, asked = bela.Campaign(data, seed=7, budget=n_answers, **options), []
     while campaign.stop_reason is None:
         for question in campaign.ask(20):
             asked.append(question.row)
@@ -98,9 +99,9 @@ def campaign_of(data, labels, n_answers):
     return campaign, asked
 
 
-def assert_same(one, other, labels, n_answers=40):
+def assert_same(one, other, labels, n_answers=40, **options):
     """The same questions, labels, chances and certificate."""
-    (a, rows_a), (b, rows_b) = (campaign_of(data, labels, n_answers) for data in (one, other))
+    (a, rows_a), (b, rows_b) = (campaign_of(data, labels, n_answers, **options) for data in (one, other))
     assert rows_a == rows_b
     assert a.book.n_answers[Role.TRAINING] == b.book.n_answers[Role.TRAINING]
     a, b = a.result(), b.result()
@@ -130,6 +131,23 @@ def test_a_campaign_of_an_array_is_the_same(client, blobs):
     """From the first question to the certificate, where all rows are scanned on the workers."""
     X, y = blobs[0][: BLOCK_ROWS + 500], blobs[1]
     assert_same(X, da.from_array(X, chunks=(4_321, 24)), y)
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_a_campaign_with_predictions_is_the_same(client, pets):
+    """Columns of a frame with what others have predicted: the same labels and scores, and all that follows."""
+    frame, y = pets
+    rng = np.random.default_rng(4)
+    said = np.where(rng.random(len(y)) < 0.8, y, "cat").astype(object)
+    said[::9] = None
+    more = frame[["size", "kind"]].assign(said=pd.Categorical(said), sure=np.where(said == "cat", np.nan, 0.5))
+    more.loc[:99, "sure"] = 0.7
+    there = dd.from_pandas(more, npartitions=5)
+    (here, scores), (far, of_far) = (read_predictions(open_table(data), [("said", "sure")])["said"]
+                                     for data in (more, there))  # fmt: skip
+    assert list(far) == list(here) == said.tolist()
+    np.testing.assert_array_equal(of_far, scores)
+    assert_same(frame[["size"]], there[["size"]], y, predictions={"m": (far, of_far)})
 
 
 def test_a_campaign_of_few_rows_is_the_same(client, blobs):

@@ -14,6 +14,8 @@ import pytest
 
 from bela import Campaign
 from bela.book import Asked, Book, Change, Helped, RowChanged
+from bela.features import _rows
+from bela.learning import _sampled
 from bela.methods import METHODS
 from bela.methods.bela import Bela
 from bela.methods.bela._certificates import Draw
@@ -62,18 +64,18 @@ def path(campaign: Campaign) -> list[Any]:
     return found
 
 
-def paths(method: type[Bela], batch: int, **how: Any) -> list[Any]:
+def paths(method: type[Bela], batch: int, *, features: bool = False, **how: Any) -> list[Any]:
     """What training came to, and what it picked and asked a helper, with other draws each time."""
     found, drawn = [], []
     for key in (1, 2, 3):
         y, options = data(0, **how)
-        campaign = begin(options, method)
+        campaign = begin(options | {"data": np.eye(N_CLASSES)[y]} if features else options, method)
         campaign.method.setup = RUNS.SameTraining(replace(campaign.method.setup, key=key))
         go(campaign, y, 150, batch)
         helper = options.get("helper")
         found.append((path(campaign), campaign.method.epoch.picks, [] if helper is None else helper.asked))
         drawn.append(campaign.method.epoch.drawn)
-        assert len(set(drawn[-1]) & set(campaign.method.epoch.picks)) > 5  # picked though drawn
+        assert len(set(drawn[-1]) & set(campaign.method.epoch.picks)) > 2  # picked though drawn
     assert drawn[0] != drawn[1] != drawn[2]
     return found
 
@@ -100,6 +102,15 @@ def test_training_chooses_as_if_no_draw_existed(predicted, helper, batch):
 def test_passing_over_draws_shows():
     """The twin: where training leaves out rows that were drawn, it goes another way with other draws."""
     assert not are_same(paths(RUNS.PassingOver, 1, predicted=True, helper=None))
+
+
+@pytest.mark.parametrize("features", [False, True])
+@pytest.mark.parametrize(("method", "helper"), [(Bela, None), (Bela, 0.6), (RUNS.PassingOver, None)])
+def test_so_it_does_on_a_sample(method, helper, features, monkeypatch):
+    """Of very many rows with predictions, some of which are learnt on; and the twin."""
+    monkeypatch.setattr(_rows, "MANY_ROWS", N - 1)
+    monkeypatch.setattr(_sampled, "SAMPLE_ROWS", 150)
+    assert are_same(paths(method, 1, predicted=True, helper=helper, features=features)) == (method is Bela)
 
 
 class OthersThanDrawn(Bela):
