@@ -76,3 +76,15 @@ def test_the_estimator_predicts():
     labeler = BelaLabeler(oracle=y, budget=40).fit(X)
     new, truth = blobs(30, 5)
     assert np.mean(labeler.predict(new) == truth) > 0.9
+
+
+def test_new_rows_that_cannot_be_read_are_named_by_their_own_numbers():
+    """The first new row is row 0, whatever number it gets among the old ones; a single row must be an array of rows."""
+    X, y = blobs(100, 0)
+    result = bela.label(X, y, budget=30)
+    new = blobs(5, 1)[0]
+    new[2, 1] = np.nan
+    with pytest.raises(BelaError, match="the first in row 2:"):
+        result.predict(new)
+    with pytest.raises(BelaError, match=r"shape \(n, 4\)"):
+        result.predict(new[0])

@@ -121,6 +121,14 @@ def test_an_export_is_data_again(call: Any, table: Path) -> None:
     assert len(given_labels(open_table("again.csv"), "label")) == 12 + said["n_asked"]
 
 
+def test_what_to_do_next_can_be_copied(call: Any, table: Path) -> None:
+    """Spaces and signs that mean something to a shell are in quotes."""
+    table.rename("cats & dogs.csv")
+    said = call("label", "--terminal", "cats & dogs.csv", "--hide", "kind", *PAPER, typed="+cat\n+dog\nq\n").out
+    assert "To go on: bela label 'cats & dogs.bela'" in said
+    assert "bela export 'cats & dogs.bela' --to 'cats & dogs-labelled.csv'" in said
+
+
 def test_a_person_begins_and_goes_on(call: Any, table: Path) -> None:
     """`bela label` says how columns are taken, keeps every answer, and goes on where it stopped."""
     said = call("label", "--terminal", "pets.csv", "--hide", "kind", *PAPER, typed="+cat\n+dog\n1\nq\n")

@@ -113,3 +113,26 @@ def test_texts_are_no_predictions(call, predicted):
     """A column with nearly as many values as rows has no classes in it."""
     said = call("simulate", predicted, "--truth", "truth", "--prediction", "n", status=2).err
     assert "240 different values in 240 rows" in said
+
+
+def test_scores_in_percent(call, predicted):
+    """93 % is a number; a column without any is told with how to write them."""
+    lines = [line.split(",") for line in predicted.read_text("utf-8").splitlines()]
+    for end in (" %", " sure"):
+        shares = [f"{100 * float(line[-1]):.0f}{end}" for line in lines[1:]]
+        rows = [",".join((*line[:-1], share)) for line, share in zip(lines[1:], shares, strict=True)]
+        predicted.write_text("\n".join((",".join(lines[0]), *rows)), encoding="utf-8")
+        options = ("simulate", predicted, "--truth", "truth", "--prediction", "model:sure", "--budget", "20")
+        done = call(*options, status=2 if end == " sure" else 0)
+        assert ("write them as 0.93" in done.err) == (end == " sure")
+
+
+def test_predictions_that_name_the_classes_otherwise(call, predicted):
+    """Labels that differ by capitals are other classes, which is told: nobody would see why it takes so long."""
+    head, *rows = predicted.read_text("utf-8").splitlines()
+    cells = [row.split(",") for row in rows]
+    rows = [",".join((*row[:3], row[3].upper(), row[4])) for row in cells]
+    predicted.write_text("\n".join((head, *rows)), encoding="utf-8")
+    options = (predicted, "--truth", "truth", "--prediction", "model:sure", "--budget", "20")
+    assert "are two classes here" in call("simulate", *options).err
+    assert "are two classes here" in call("run", *options).out

@@ -58,3 +58,11 @@ def test_the_first_bad_row_is_named(form):
 def test_large_values_are_no_infinity():
     """A sum that overflows is looked at again, value by value."""
     ArraySource(np.full((1000, 1000), 3e38, dtype=np.float32))
+
+
+def test_infinities_of_both_signs_are_told_without_a_warning():
+    """Their sum is what shows them, and nobody is told of that sum."""
+    X = np.ones((4, 2))
+    X[1] = np.inf, -np.inf
+    with pytest.raises(DataError, match="in 2 place"):  # a warning would be another error
+        ArraySource(X)

@@ -322,3 +322,15 @@ def test_a_reader_is_one_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert table.notices == ("read by the test",)
     with pytest.raises(DataError, match=r"ends in none of .*\.words"):
         open_table(write(tmp_path / "x.docx", ["a"], []))
+
+
+def test_a_title_above_the_header_of_a_sheet_is_told(tmp_path):
+    """Merged cells above the names of the columns: one sentence says what to do."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Customers"], ["Name", "Age"], ["Ann", 30]):
+        book.active.append(row)
+    book.active.merge_cells("A1:B1")
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(DataError, match="delete titles above the names of the columns"):
+        open_table(tmp_path / "t.xlsx")

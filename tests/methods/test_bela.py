@@ -343,6 +343,26 @@ def test_a_release_that_nothing_was_drawn_for_has_spent_nothing(clusters, monkey
 # ----------------------------------------------------------------------------------------------- data of many shapes
 
 
+@pytest.mark.parametrize("budget", [8, 20, 30])
+def test_a_small_budget_is_for_learning_and_for_a_look(budget: int) -> None:
+    """Labels are learnt, and certified by draws, also where the budget ends before the usual first look."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 1200)
+    campaign = start(rng.normal(size=(1200, 4)) + 5 * np.eye(3, 4)[y], budget=budget)
+    answer(campaign, lambda question: int(y[question.row]), budget)
+    assert campaign.stop_reason is StopReason.BUDGET
+    assert campaign.book.n_answers[Role.BOUNDS] >= 1
+    assert right(campaign, y) > 0.9
+    assert 2 * budget / len(y) < campaign.certificate.lower <= right(campaign, y)
+
+
+def test_a_look_waits_for_a_draw_however_many_rows_were_picked() -> None:
+    """With none, nothing would ever be released, and without a release nothing drawn: training would go on for ever."""
+    epoch = start(np.eye(200)[:, :3], budget=20).method.epoch
+    epoch.picks.extend(range(60))
+    assert epoch.n_draws(0) == 1
+
+
 def test_useless_features_are_seen_through():
     """Where features say nothing, little more is certified than was asked, and the forecast says so early."""
     rng = np.random.default_rng(14)

@@ -337,7 +337,7 @@ class Book:
         """Return the code of a class that exists."""
         code = self.codes.find(label)
         if code is None:
-            names = ", ".join(map(str, self.codes.names)) or "none"
+            names = ", ".join(map(repr, self.codes.names)) or "none"
             raise LabelError(f"there is no class {label!r}: there are {names}")
         return code
 

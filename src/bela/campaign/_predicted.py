@@ -119,7 +119,7 @@ def read_predictions(table: Table, names: Iterable[Sequence[str]]) -> dict[str, 
             raise DataError(f"the prediction {column!r} has {what}: name the column that has the labels")
         numbers = _numbers(table, score[0]) if score else None
         if numbers is not None and np.isnan(numbers).all():
-            raise DataError(f"column {score[0]!r} has no numbers, which scores are")
+            raise DataError(f"column {score[0]!r} has no numbers, which scores are: write them as 0.93, 93 or 93 %")
         found[column] = labels, numbers
     return found
 
@@ -187,7 +187,7 @@ def _numbers(table: Table, column: str) -> FloatArray:
 
 def _number(value: object) -> float:
     try:
-        number = float(str(value))
+        number = float(str(value).strip().removesuffix("%"))  # the higher the surer: of what it is a share, is one
     except ValueError:
         return math.nan
     return number if math.isfinite(number) else math.nan

@@ -4,13 +4,14 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import cast
 
 from bela.book import again
 from bela.book import count as count_up
 from bela.campaign import StoredCampaign
 from bela.cli._campaigns import place_of_data
-from bela.cli._showing import count, first, for_cost, name_of
+from bela.cli._showing import alike_lines, count, first, for_cost, name_of
 from bela.errors import LabelError
 from bela.exports import certificate_document, parts_document, together
 from bela.records import Json, Label, Result, Rung, StopReason
@@ -106,14 +107,16 @@ class Overview:
         """Say where the campaign stands, in a few lines."""
         rows = count(self._campaign.n_rows, "row")
         about = f"{self._name}: {rows} of {self._data}, method {self._settings.method}, seed {self._settings.seed}."
-        return [about, self.answers_line(), self.certificate.claim, self._aim_line()]
+        alike = alike_lines(self._campaign.classes)
+        return [about, self.answers_line(), self.certificate.claim, self._aim_line(), *alike]
 
     def summary(self, go_on: str) -> list[str]:
         """Say what has come of the campaign, and what to do next; `go_on` is the command to go on with, if any."""
         lines = self.lines()
         if self._campaign.n_asked or self._counts.n_given:
-            lines.append(f"The labels: bela export {self._name} --to {Path(self._name).stem}-labelled.csv")
-        return [*lines, f"To go on: {go_on} {self._name}"] if go_on else lines
+            to = quote(f"{Path(self._name).stem}-labelled.csv")
+            lines.append(f"The labels: bela export {quote(self._name)} --to {to}")
+        return [*lines, f"To go on: {go_on} {quote(self._name)}"] if go_on else lines
 
 
 def _part_lines(result: Result) -> list[str]:
@@ -131,7 +134,8 @@ def _part_lines(result: Result) -> list[str]:
     found = f"Sure: at least {', '.join(sure)}." if sure else "No rows are sure yet beyond those that were answered."
     alone, all_three = (percent_text(together(result.parts.confidence, n)) for n in (1, 3))
     return [
-        f"By class, right are at least {named}{more}.",
+        f"By class, right are at least {named} of the rows labelled so{more}; rows of a class that have another label "
+        "are not counted there.",
         f"{found} These two lines are statements of their own (confidence {alone} each; with the certificate, "
         f"all three hold with {all_three}).",
     ]

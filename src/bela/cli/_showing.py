@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,21 @@ def name_of(label: object, width: int = 30) -> str:
 
     text = " ".join(escape(str(label)).split()) or repr(label)
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
+
+
+def alike_lines(classes: Iterable[object]) -> list[str]:
+    """Say that two classes differ by nothing but capitals or spaces: mostly they are one.
+
+    >>> alike_lines(["cat", "dog", "Cat"])
+    ["Note: 'cat' and 'Cat' are two classes here. If they are one, write them alike, or merge them on the page."]
+    """
+    seen: dict[str, object] = {}
+    for label in classes:
+        other = seen.setdefault(" ".join(str(label).split()).casefold(), label)
+        if other != label:
+            two = f"{name_of(other)!r} and {name_of(label)!r}"
+            return [f"Note: {two} are two classes here. If they are one, write them alike, or merge them on the page."]
+    return []
 
 
 def for_cost(cost: float) -> str:

@@ -15,7 +15,7 @@ from bela.cli._answering import choose_helper, helper_for, prompt_lines, true_la
 from bela.cli._model_options import HelperOptions, ModelOptions
 from bela.cli._options import CampaignOptions, DaskAddress, DataArgument, JsonTo, StopAfter, with_options
 from bela.cli._output import Bars, Output, watch
-from bela.cli._showing import count, for_cost
+from bela.cli._showing import alike_lines, count, for_cost
 from bela.data import given_labels, is_dataset, label_notices, on_cluster, open_table
 from bela.errors import DataError, ParameterError
 from bela.features import EMBEDDED, PreparedData, named_features, prepare
@@ -75,12 +75,15 @@ def simulate(
                 for line in prompt_lines(helps, table.n_rows):
                     output.say(line)
                 return
+            predicted = predictions.read(table)
+            for line in alike_lines((*classes, *(one for coded, _ in predicted.values() for one in coded.values))):
+                typer.echo(line, err=True)
             simulation = run(
                 prepared, labels,
                 stop_after=stop_after, progress=progress, target=options.target, budget=options.budget,
                 class_target=options.class_target, classes=options.class_names,
                 labels=None if column is None else given_labels(table, column),
-                predictions=predictions.read(table), helper=helps, splitter=splitter, **options.chosen(),
+                predictions=predicted, helper=helps, splitter=splitter, **options.chosen(),
             )  # fmt: skip
     if chart is not None:
         figure = draw_trajectory(

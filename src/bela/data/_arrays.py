@@ -71,7 +71,7 @@ def _check_finite(matrix: Matrix) -> None:
     is_sparse = sparse.issparse(matrix)
     values: AnyArray = matrix.data if is_sparse else matrix
     if len(values) <= _AT_ONCE:
-        fine = bool(np.isfinite(values.sum(dtype=np.float64)))
+        fine = bool(_row_sums_are_finite(values[None]).all())
     else:
         fine = bool(scan_blocks(len(values), lambda rows: _row_sums_are_finite(values[rows])).all())
     if not fine and not np.isfinite(values).all():
@@ -82,7 +82,8 @@ def _check_finite(matrix: Matrix) -> None:
 
 
 def _row_sums_are_finite(values: AnyArray) -> AnyArray:
-    return np.asarray(np.isfinite(values.reshape(len(values), -1).sum(axis=1, dtype=np.float64)))
+    with np.errstate(invalid="ignore", over="ignore"):  # infinity less infinity is what is looked for
+        return np.asarray(np.isfinite(values.reshape(len(values), -1).sum(axis=1, dtype=np.float64)))
 
 
 def _as_sparse(X: object) -> sparse.csr_array:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from bela.data._arrays import ArrayTable
+from bela.data._arrays import ArraySource, ArrayTable
 from bela.data._table import ArrowTable
 from bela.errors import DataError
 from bela.protocols import Table
@@ -18,6 +18,9 @@ def stack_tables(first: Table, second: Table, columns: Sequence[str], images: Co
     Paths of `images` in the second are taken from its own folder.
     """
     for name in columns:
+        if name not in second.columns and isinstance(first, ArrayTable) and name == first.main:
+            shape = ", ".join(map(str, first.array.shape[1:]))
+            raise DataError(f"the new rows must be an array of the shape (n, {shape}), one row as well")
         if name not in second.columns:
             raise DataError(f"the new rows have no column {name!r}, which labels were learnt from: it must be there")
     if isinstance(first, ArrayTable) and isinstance(second, ArrayTable) and list(columns) == [first.main]:
@@ -40,5 +43,6 @@ def _stack_arrays(first: ArrayTable, second: ArrayTable) -> ArrayTable:
     above, below = first.array, second.array
     if above.shape[1:] != below.shape[1:]:
         raise DataError(f"the new rows have the shape {below.shape[1:]}, the old ones {above.shape[1:]}")
+    ArraySource(below if sparse.issparse(below) else below[:])  # it names bad rows by their own numbers
     both = sparse.vstack([above, below]).tocsr() if sparse.issparse(above) else np.concatenate([above[:], below[:]])
     return ArrayTable({first.main: both}, name="old and new rows")

@@ -198,7 +198,8 @@ def read_workbook(file: OpenFile) -> Iterator[pa.RecordBatch]:
         while block := list(islice(rows, _SHEET_ROWS)):
             width, n = max(map(len, block)), len(names)
             if width > n:
-                raise DataError(f"{file.path} has a row with {width} values where its header names {n} column(s)")
+                what = f"{file.path} has a row with {width} values where its header names {n} column(s)"
+                raise DataError(f"{what}: delete titles above the names of the columns")
             yield to_batch({name: [row[i] if i < len(row) else None for row in block] for i, name in enumerate(names)})
     finally:
         book.close()

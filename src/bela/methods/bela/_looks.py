@@ -24,6 +24,7 @@ TRAINING = 11  # the stream of all that is random in training
 GROWTH = math.sqrt(2.0)  # of the answers from one revision to the next
 FIRST = 50  # answers to the first look, where there are rows enough
 _MOST_FIRST = 200
+_LEAST_FIRST = 4  # as one of these is drawn
 _OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the answers that it begins with
 SHARES = np.arange(0.30, 0.61, 0.05)  # of the questions, that may be draws
 WITH_AN_END = 0.25  # that share where there is a target or a budget: then they are mainly for the planner
@@ -75,6 +76,8 @@ class Epoch:
         """Begin with all that is known; rows that are `asking`ed just now are still to come."""
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
         first = max(first_size(book.n_rows), min(round(_OF_BASE * len(rows)), _MOST_FIRST))
+        if book.budget and not book.questions:  # so that something is learnt, and looked at
+            first = min(first, max(book.budget, _LEAST_FIRST))
         taken = AllBut.of(book.n_rows, book.given.keys(), asked_rows(book)).others
         drawable = AllBut(book.n_rows, np.setdiff1d(taken, np.array(asking, dtype=np.intp)))
         most = book.n_rows if book.budget is None else min(book.budget, book.n_rows)
@@ -98,8 +101,11 @@ class Epoch:
         return float(self.alpha * (look + 2.0) ** -_FALL / whole)
 
     def n_draws(self, look: int) -> int:
-        """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers."""
-        return max(self.size(look) - len(self.picks), 0)
+        """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers.
+
+        One at least, as nothing is released before a draw was made, and without a release none would be.
+        """
+        return max(self.size(look) - len(self.picks), 1)
 
     def draws_ahead(self, n_learnt: int) -> int:
         """How many draws may be made while batches beyond n_learnt wait for their revision.
