@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bela.bounds._betting import ErrorBets, error_grid
+from bela.bounds._planning import likely_shares
 from bela.bounds._projection import bend, bet, even_weights, tilt
 from bela.errors import ParameterError
 
@@ -354,3 +355,15 @@ def test_broken_rules_are_seen(design: str, broken: str) -> None:
     """The same runs with one rule broken fail far too often."""
     n_runs = 60
     assert refuted(failures(DESIGNS[design][0], 0.2, n_runs, 2, broken), n_runs, 0.2)
+
+
+# ------------------------------------------------------------------------------------------------------ for planning
+
+
+@pytest.mark.parametrize("share", [0.07, 0.08, 0.09, 0.1, 0.12])
+def test_likely_shares_are_not_those_of_a_few_levels(share: float) -> None:
+    """The guess of the errors follows what was seen, also between the levels that it is made of."""
+    bets = ErrorBets([60_000], alpha=0.05, seen=[2000], wrong=[2000 * share])
+    low, middle, high = likely_shares(bets, np.array([0.1, 0.5, 0.9]))[:, 0]
+    assert low < middle < high
+    assert 0.85 * share < middle < 1.18 * share
