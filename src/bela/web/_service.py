@@ -79,8 +79,8 @@ class LabelService:
 
         With `grid`, the same label is suggested for all, or they are draws, to be answered one by one. There may be
         none for now, while a revision is made. Each browser and tab of a person has its own, and a tab that was loaded
-        anew goes on with those that it had under the name `was`. Where there would be none, what the same person has in
-        tabs that were in sight, and are not any more, is free again; programs are never in sight, and keep theirs.
+        anew goes on with those that it had under the name `was`. Where there would be fewer, what the same person has
+        in tabs that were in sight, and are not any more, is free again; programs are never in sight, and keep theirs.
         """
         if self._unprepared is not None:
             return []
@@ -90,7 +90,7 @@ class LabelService:
                 self._assignments.move(by, Seat(browser, was), at)
             labels = self.monitor.labels
             chosen = self._choose(by, at, n, labels, grid)
-            if not chosen and self._assignments.release_gone(by, at, self._gone):
+            if len(chosen) < n and self._assignments.release_gone(by, at, self._gone):
                 chosen = self._choose(by, at, n, labels, grid)
         return [self._show(choice, labels) for choice in chosen]
 
