@@ -46,8 +46,9 @@ def test_undo_brings_the_row_back(visit, team, key):
     assert team.answers_of(name, 2) == 2
 
 
-def test_nothing_is_answered_while_an_undo_is_under_way(visit, team):
+def test_nothing_is_answered_while_an_undo_is_under_way(visit, serve):
     """A key that is pressed before the row is back means that row, and not the one that is about to go."""
+    team = serve("undoing", serving={"team": True}, answered=70, classes=[str(digit) for digit in range(10)])
     cid = visit(team.url, "Cid")
     rows = [cid.answer() for _ in range(2)]
     cid.settle()
