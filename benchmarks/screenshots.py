@@ -25,19 +25,7 @@ from bela.views import ChartPoint, Notes
 PEOPLE = ["Ada", "Bo", "Cleo"]
 CLOTHES = ["T-shirt", "Trousers", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]
 AREAS = ["card", "transfer", "top_up", "exchange", "pin", "balance", "refund"]
-MATTERS = [
-    "arrival",
-    "declined",
-    "pending",
-    "fee",
-    "limit",
-    "lost",
-    "not_working",
-    "stolen",
-    "amount",
-    "find",
-    "linked",
-]
+MATTERS = "arrival declined pending fee limit lost not_working stolen amount find linked"
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 SENTENCES = {
@@ -139,7 +127,7 @@ def await_grid(camera: Camera, *, draw: str = "") -> None:
 
 def texts(browser: Any, folder: Path, to: Path, port: int) -> None:
     """Take the pictures of texts: one, a grid of them, no classes yet, and 77 classes."""
-    many = [f"{area}_{matter}" for area in AREAS for matter in MATTERS]
+    many = [f"{area}_{matter}" for area in AREAS for matter in MATTERS.split()]
     for at, (name, classes) in enumerate({"letters": list(SENTENCES), "fresh": [], "tickets": many}.items()):
         with serving(make_texts(folder, name, classes), port + at) as url:
             camera = Camera(browser, url, to)

@@ -176,6 +176,17 @@ new MutationObserver((changes) => {
 """
 
 
+LOOK = """() => ({
+    title: document.querySelector('h1')?.textContent,
+    answering: document.querySelector('.answer')?.outerHTML.slice(0, 200),
+    focus: document.activeElement?.outerHTML.slice(0, 200),
+    dialog: document.querySelector('dialog[open]')?.textContent.slice(0, 200),
+    notes: window.seenNotes,
+    main: document.getElementById('main')?.innerText.slice(0, 400),
+    kept: Object.keys(localStorage),
+})"""
+
+
 class Visitor:
     """Somebody at a page: what they see and what they press."""
 
@@ -189,8 +200,11 @@ class Visitor:
         return self
 
     def wait(self, condition: str, argument: object = None) -> None:
-        """Wait until something holds on the page."""
-        self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE)
+        """Wait until something holds on the page; whoever waits in vain says what is there instead."""
+        try:
+            self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE)
+        except Exception as error:  # of a package that need not be installed
+            raise AssertionError(f"{error}\n{condition} with {argument!r}; there is {self.page.evaluate(LOOK)}") from None
 
     @property
     def row(self) -> int:

@@ -127,12 +127,14 @@ def test_people_who_differ_settle_it(visit, team):
     team.answers_of("Vic", 1)
     vic.page.click("nav >> text=People")
     vic.page.get_by_role("rowheader", name="Vic").first.wait_for()
-    vic.page.get_by_role("heading", name="1 row seen differently").wait_for()
+    differ = vic.page.get_by_role("heading", name="1 row seen differently")
+    differ.wait_for()
     vic.page.get_by_role("button", name=other, exact=True).click()
     vic.toast("is settled")
+    differ.wait_for(state="hidden")
     assert team.get(f"rows/{row}")["label"] == other
     vic.page.keyboard.press("Backspace")  # the note with its button may be gone by now
-    vic.page.get_by_role("heading", name="1 row seen differently").wait_for()
+    differ.wait_for()
     assert team.get(f"rows/{row}")["label"] == vic.truth[row]
 
 

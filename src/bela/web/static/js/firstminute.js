@@ -62,6 +62,8 @@ export class FirstMinute {
   /** Show it, or take it away. */
   show(on) {
     if (this.node.hidden === !on) return;
+    // A field that is hidden keeps the focus until the next frame, and the keys that are pressed by then.
+    if (!on) this.field.blur();
     this.node.hidden = !on;
     if (!on) return;
     this.#load();

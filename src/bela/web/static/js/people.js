@@ -32,11 +32,13 @@ export function mountPeople(root) {
     ),
   );
   let seen = -1;
+  let loads = 0;
 
   async function load() {
+    const mine = ++loads;
     try {
       const [people, differences] = await Promise.all([get("/api/people"), get("/api/disagreements"), team.load()]);
-      if (!root.contains(list)) return;
+      if (!root.contains(list) || mine !== loads) return; // what was asked for later is newer
       fill(list, peopleTable(people.people ?? state.value.people));
       fill(agreement, figures(people.agreement ?? people));
       fill(open, disagreements(differences.rows ?? differences, load));
