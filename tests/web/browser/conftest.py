@@ -204,7 +204,8 @@ class Visitor:
         try:
             self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE)
         except Exception as error:  # of a package that need not be installed
-            raise AssertionError(f"{error}\n{condition} with {argument!r}; there is {self.page.evaluate(LOOK)}") from None
+            there = self.page.evaluate(LOOK)
+            raise AssertionError(f"{error}\n{condition} with {argument!r}; there is {there}") from None
 
     @property
     def row(self) -> int:
