@@ -306,7 +306,7 @@ def test_no_more_than_alpha_is_spent(name):
     design = RUNS.DESIGNS[name]
     X, y = design.population(np.random.default_rng(13))
     campaign = start(X, seed=13, restless=design.method is not Bela, confidence=0.8, **design.options)
-    answer(campaign, lambda question: int(y[question.row]), 200)
+    answer(campaign, lambda question: int(y[question.row]), 230)
     spent = sum(bound.alpha for bound in campaign.method.certificates.bounds)
     assert 0 < spent <= 0.2 - campaign.method.certificates.alpha.left + 1e-12
     events = campaign.book.revisions
@@ -341,6 +341,32 @@ def test_a_release_that_nothing_was_drawn_for_has_spent_nothing(clusters, monkey
 
 
 # ----------------------------------------------------------------------------------------------- data of many shapes
+
+
+def test_a_budget_that_is_raised_goes_on_being_looked_at() -> None:
+    """Whoever raises a small budget is not left with the few looks that it had room for."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, 1200)
+    X = rng.normal(size=(1200, 4)) + 5 * np.eye(3, 4)[y]
+    lower = {}
+    for begun_with in (20, 400):
+        campaign = start(X, budget=begun_with)
+        campaign.set_target(target=None, budget=400)
+        answer(campaign, lambda question: int(y[question.row]), 230)
+        lower[begun_with] = campaign.certificate.lower
+    assert lower[20] > lower[400] - 0.1  # their looks are at other numbers of draws
+
+
+def test_looks_of_an_epoch_never_spend_more_than_it_has() -> None:
+    """Also where a journal has looks that were given more than the parts of today."""
+    epoch = start(np.eye(200)[:, :3]).method.epoch
+    parts = [epoch.part(look) for look in range(epoch.n_looks)]
+    assert sum(parts) == pytest.approx(epoch.alpha)
+    epoch.look(0, 10, 0.9 * epoch.alpha)
+    for look in range(1, epoch.n_looks):
+        epoch.look(look, 10, epoch.part(look))
+    assert epoch.spent == pytest.approx(epoch.alpha)
+    assert epoch.part(epoch.n_looks - 1) < 1e-12
 
 
 @pytest.mark.parametrize("budget", [8, 20, 30])

@@ -61,6 +61,7 @@ class Epoch:
     batch_of: dict[int, int] = field(default_factory=dict)  # which batch of picks a row came with, from 1 on
     n_batches: int = 0
     n_looked: int = 0  # looks that revisions have got
+    spent: float = 0.0  # of alpha, by these
     drawn: list[int] = field(default_factory=list)
     asked_until: list[float] = field(default_factory=list)  # the batch that training had come to, at each draw
     batch: int = 0  # the last of which a row was asked
@@ -81,8 +82,8 @@ class Epoch:
             first = min(first, max(book.budget, _LEAST_FIRST))
         taken = AllBut.of(book.n_rows, book.given.keys(), asked_rows(book)).others
         drawable = AllBut(book.n_rows, np.setdiff1d(taken, np.array(asking, dtype=np.intp)))
-        most = book.n_rows if book.budget is None else min(book.budget, book.n_rows)
-        n_looks = 1 + max(0, math.floor(math.log(max(most / first, 1.0)) / math.log(GROWTH) + 1e-9))
+        # To all rows, whatever the budget: it may be raised, and the looks that come then need their parts.
+        n_looks = 1 + max(0, math.floor(math.log(max(book.n_rows / first, 1.0)) / math.log(GROWTH) + 1e-9))
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
             first=first, n_looks=n_looks + early, early=early, ended=not (book.target is None and book.budget is None),
@@ -94,11 +95,14 @@ class Epoch:
         return round(self.first * GROWTH ** max(look - self.early, 0))
 
     def part(self, look: int) -> float:
-        """Return the part of alpha that a look may fail with; all parts add up to alpha at most."""
+        """Return the part of alpha that a look may fail with; all parts add up to alpha at most.
+
+        Looks that a journal has from before the parts were as they are may have got more: what is left is left.
+        """
         if look >= self.n_looks:
             return 0.0
         whole = sum((k + 2.0) ** -_FALL for k in range(self.n_looks))
-        return float(self.alpha * (look + 2.0) ** -_FALL / whole)
+        return max(min(float(self.alpha * (look + 2.0) ** -_FALL / whole), self.alpha - self.spent), 0.0)
 
     def n_draws(self, look: int) -> int:
         """How many of the draws a look is at: what is left when the rows picked by then are taken from its answers.
@@ -189,8 +193,12 @@ class Epoch:
         """Return the rows that the draws so far sample: those that could be drawn and that training has not picked."""
         return self.drawable.but(self.picks)
 
-    def look(self, revision: int, n_draws: int, alpha: float, *, taught: bool = True) -> "Look":
-        """Plan a look; labels that nobody `taught` have learnt from no pick, whether some were made by now or not."""
+    def look(self, revision: int, n_draws: int, alpha: float, *, taught: bool = True, own: bool = True) -> "Look":
+        """Plan a look, at a part of the epoch's alpha if that is its `own`.
+
+        Labels that nobody `taught` have learnt from no pick, whether some were made by now or not.
+        """
+        self.spent += alpha if own else 0.0
         return Look(
             revision=revision, population=self.population() if taught else self.drawable, n_draws=n_draws, alpha=alpha,
             epoch=self, n_batches=self.n_batches if taught else 0,

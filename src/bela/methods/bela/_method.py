@@ -169,7 +169,7 @@ class Bela(AssessingMethod):
             self.certificates.alpha.take(event.alpha + sum(alpha for _, alpha in event.looks))
             epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
         for n_draws, alpha in event.looks:
-            self.certificates.look(book, epoch.look(index, n_draws, alpha, taught=bool(len(rows))))
+            self.certificates.look(book, epoch.look(index, n_draws, alpha, taught=len(rows) > 0, own=event.separated))
         epoch.n_looked += bool(epoch.picks or event.looks)  # also where no part of alpha is left for a look
         if event.alpha > 0:
             self.certificates.bet(book, index, event.alpha)
