@@ -63,6 +63,69 @@ def test_nothing_is_answered_while_an_undo_is_under_way(visit, serve):
     assert team.answers_of("Cid", 1) == 1
 
 
+def test_undo_pressed_twice_takes_back_two(visit, team):
+    """However fast: the second waits for the first."""
+    coy = visit(team.url, "Coy")
+    rows = [coy.answer() for _ in range(3)]
+    coy.settle()
+    held = coy.hold("**/api/undo")
+    coy.page.keyboard.press("Backspace")
+    coy.page.keyboard.press("Backspace")
+    for n in (1, 2):
+        coy.until(lambda n=n: len(held) == n)
+        held[-1].continue_()
+    coy.page.unroute("**/api/undo")
+    coy.wait("(row) => document.querySelector('h1').textContent === `Row ${row}`", rows[1])
+    assert team.answers_of("Coy", 1) == 1
+
+
+LOSE = """async (at) => {
+    const { session } = await import(new URL('static/js/session.js', document.baseURI));
+    session.feed.finish([session.feed.items[at]]);
+}"""
+
+
+def test_a_class_that_was_looked_for_goes_to_no_other_row(visit, team):
+    """A row may go to somebody else while the list of classes is open: what is chosen then answers nothing."""
+    cam = visit(team.url, "Cam")
+    row = cam.row
+    cam.page.keyboard.press("/")
+    cam.page.locator("dialog .option").first.wait_for()
+    cam.page.evaluate(LOSE, 0)
+    cam.wait("(row) => document.querySelector('h1').textContent !== `Row ${row}`", row)
+    cam.page.keyboard.press("Enter")
+    cam.toast("nothing was answered")
+    cam.settle()
+    assert team.answers_of("Cam", 0) == 0
+
+
+def test_a_grid_that_loses_a_row_keeps_the_others_as_they_are(visit, serve):
+    """The selection and the marks stay, nothing comes that nobody has looked at, and the page says so; undo by mark."""
+    server = serve("losing", serving={"team": True}, answered=70, classes=[str(digit) for digit in range(10)])
+    cat = visit(server.url, "Cat")
+    cat.to_grid()
+    while len(rows := cat.tiles) < 3:
+        cat.confirm()
+        cat.to_grid(switch=False)
+    cat.page.keyboard.press("Escape")
+    cat.page.keyboard.press("f")
+    cat.toast("Select a row first")
+    label = "(row) => document.querySelector(`.tile[aria-label^='Row ${row}:']`).ariaLabel.split(': ')[1]"
+    before = cat.page.evaluate(label, rows[1])
+    first, second = [digit for digit in "3456" if digit != before][:2]
+    cat.page.keyboard.press("ArrowRight")
+    cat.page.keyboard.press("ArrowRight")
+    cat.page.keyboard.press(first)
+    cat.page.keyboard.press(second)
+    cat.page.evaluate(LOSE, 0)
+    cat.toast("1 row of this grid is somebody else's by now")
+    assert cat.tiles == rows[1:]
+    assert cat.page.locator(".tile.selected").get_attribute("aria-label") == f"Row {rows[1]}: {second}, chosen"
+    for said in (f"{first}, chosen", before):
+        cat.page.keyboard.press("Backspace")
+        assert cat.page.evaluate(label, rows[1]) == said
+
+
 def test_reload_shows_the_same_row(visit, team):
     """A reload in mid-question shows the question again, and nothing is answered twice."""
     dan = visit(team.url, "Dan")

@@ -28,6 +28,7 @@ class Answering {
   constructor() {
     this.palette = new Palette({
       choose: (label, event) => this.mode.choose(label, event),
+      subject: () => this.mode.subject,
       likely: () => (this.mode === this.grid ? likelyClasses(this.grid.suggested) : []),
     });
     this.single = new Single(this.palette);
@@ -88,6 +89,7 @@ class Answering {
     this.node.dataset.ahead = session.feed.items.length;
     this.place.hidden = !ready;
     this.blindLabel.hidden = !this.#suggesting;
+    if (!this.#suggesting) this.blindBox.blur(); // nobody sees what has the focus then
     this.singly.hidden = !(ready && session.grid && this.mode === this.single);
     this.singly.textContent = state.value.audit ? JUDGED : ONE_BY_ONE;
     this.first.show(ready && !labels().length);
@@ -103,7 +105,6 @@ class Answering {
     if (!meaning && /^[\p{L}\p{N}]$/u.test(event.key) && !this.first.node.hidden) return (this.first.remind(), true);
     if (!meaning && this.ready && this.palette.typedTo(event)) return true;
     if (!meaning) return false;
-    if (event.repeat) return true; // a key that is held down answers once
     if (meaning.label !== undefined) this.ready && this.mode.choose(meaning.label, event);
     else return this.#act(meaning.action, event);
     return true;

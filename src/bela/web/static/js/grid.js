@@ -14,8 +14,9 @@ const GUESS = 0.5; // mean probability below which a suggested label is not wort
 
 export class Grid {
   #group = []; // questions on the screen
+  #held = new Set(); // ids of all that were at hand when these were put there
   #given = new Map(); // question id -> label, SKIP or WRONG
-  #order = []; // ids in the order in which they were marked, for undo
+  #order = []; // marks in the order in which they were made, each an id with what it had before, for undo
   #at = -1;
   #tiles = [];
   #began = null;
@@ -49,6 +50,11 @@ export class Grid {
     return this.#group[this.#at] ?? null;
   }
 
+  /** What a class is chosen for: the row that is selected, or all of this group. */
+  get subject() {
+    return this.focused ?? this.#group[0];
+  }
+
   /** The label that all are suggested to have; null where it is hidden, or no better than a guess. */
   get suggested() {
     const label = this.#group[0]?.suggested;
@@ -62,9 +68,9 @@ export class Grid {
     this.tiles.classList.toggle("over", !held.size);
     if (!held.size) return;
     const still = this.#group.filter(({ id }) => held.has(id));
-    const first = session.feed.items[0];
-    const fresh = !still.length || first !== this.#group[0] || still.length < this.#group.length;
-    if (fresh) this.#begin();
+    // What comes first, and was not there before, has been brought back by an undo.
+    if (!still.length || !this.#held.has(session.feed.ids[0])) this.#begin();
+    else if (still.length < this.#group.length) this.#shrink(still);
     this.#drawLine();
   }
 
@@ -75,13 +81,8 @@ export class Grid {
   #begin() {
     const items = session.feed.items.filter(({ grid }) => grid);
     const key = items.length ? labelKey(items[0].suggested) : "";
-    this.#group = items.filter(({ suggested }) => labelKey(suggested) === key).slice(0, gridSize());
-    // Marks of rows that are still here, and of rows that an undo brought back, stay.
-    this.#order = this.#order.filter((id) => this.#group.some((question) => question.id === id));
-    this.#at = -1;
-    this.#tiles = this.#group.map((question, at) => this.#tile(question, at));
-    fill(this.tiles, this.#tiles);
-    this.#group.forEach((_, at) => this.#drawTile(at));
+    this.#held = new Set(session.feed.ids);
+    this.#put(items.filter(({ suggested }) => labelKey(suggested) === key).slice(0, gridSize()));
     this.frame.scrollTop = 0;
     this.#seenTo = 0;
     requestAnimationFrame(() => this.#fit()); // when they have their places
@@ -90,6 +91,24 @@ export class Grid {
     fetchConfusions();
     shown();
     this.#measure();
+  }
+
+  /** Some rows went to somebody else: the others stay as they are, and none comes that nobody has looked at. */
+  #shrink(still) {
+    const [selected, n] = [this.focused, this.#group.length - still.length];
+    this.#put(still);
+    if (selected && still.includes(selected)) this.#select(still.indexOf(selected));
+    toast(`${plural(n, "row")} of this grid ${n === 1 ? "is" : "are"} somebody else's by now.`, { stays: 4000 });
+  }
+
+  #put(group) {
+    this.#group = group;
+    // Marks of rows that are still here, and of rows that an undo brought back, stay.
+    this.#order = this.#order.filter(({ id }) => group.some((question) => question.id === id));
+    this.#at = -1;
+    this.#tiles = group.map((question, at) => this.#tile(question, at));
+    fill(this.tiles, this.#tiles);
+    group.forEach((_, at) => this.#drawTile(at));
   }
 
   #tile(question, at) {
@@ -179,10 +198,17 @@ export class Grid {
 
   #mark(at, label) {
     const { id } = this.#group[at];
-    if (label !== SKIP && labelKey(label) === labelKey(this.suggested)) this.#given.delete(id);
-    else this.#given.set(id, label);
-    this.#order = [...this.#order.filter((one) => one !== id), id];
+    const before = this.#given.get(id);
+    const now = typeof label !== "symbol" && labelKey(label) === labelKey(this.suggested) ? undefined : label;
+    if (now === before) return;
+    this.#order.push({ id, before });
+    this.#set(id, now);
     this.#drawTile(at);
+  }
+
+  #set(id, label) {
+    if (label === undefined) this.#given.delete(id);
+    else this.#given.set(id, label);
   }
 
   choose(label) {
@@ -190,10 +216,7 @@ export class Grid {
     if (this.#at >= 0) this.#mark(this.#at, label);
     else if (this.suggested === null) {
       this.#group.forEach((question, at) => this.#labelOf(question) === null && this.#mark(at, label));
-    } else {
-      toast("Select a row first, with a click or an arrow key.", { stays: 2500 });
-      return;
-    }
+    } else return this.#selects();
     this.palette.flash(label);
     this.palette.mark(this.#at >= 0 ? label : null);
     announce(`${this.#at >= 0 ? `Row ${this.#group[this.#at].name}` : "All others"}: ${labelText(label)}`);
@@ -210,24 +233,27 @@ export class Grid {
   }
 
   #toggle(what) {
-    if (this.#at < 0 || this.#over) return;
+    if (this.#over || !this.#selects()) return;
     const { id } = this.#group[this.#at];
-    this.#order = this.#order.filter((one) => one !== id);
-    if (this.#given.get(id) === what) this.#given.delete(id);
-    else {
-      this.#given.set(id, what);
-      this.#order.push(id);
-    }
+    const before = this.#given.get(id);
+    this.#order.push({ id, before });
+    this.#set(id, before === what ? undefined : what);
     this.#drawTile(this.#at);
     this.#drawLine();
   }
 
   flag() {
-    if (this.focused) flag(this.focused);
+    if (this.#selects()) flag(this.focused);
   }
 
   open() {
-    if (this.focused) openRecord(this.focused, state.value);
+    if (this.#selects()) openRecord(this.focused, state.value);
+  }
+
+  /** Whether a row is selected; whoever wants something that needs one is told where none is. */
+  #selects() {
+    if (this.#at < 0) toast("Select a row first, with a click or an arrow key.", { stays: 2500 });
+    return this.#at >= 0;
   }
 
   /** Go from tile to tile. */
@@ -248,7 +274,8 @@ export class Grid {
 
   /** Give all rows their labels. */
   confirm(event) {
-    if (!this.#group.length || this.button.disabled || this.#over || session.undoing) return true;
+    if (!this.#group.length || this.#over || session.undoing) return true;
+    if (this.button.disabled) return (toast("Give each row a label first: some have none."), true);
     if (this.#unseen) {
       this.frame.scrollBy({ top: this.frame.clientHeight * PAGE });
       this.#drawLine();
@@ -271,9 +298,9 @@ export class Grid {
   /** Take back the last mark before anything that was sent; the marks of rows that are confirmed were sent. */
   takeBack() {
     if (this.#over) return false;
-    const id = this.#order.pop();
+    const { id, before } = this.#order.pop() ?? {};
     if (id === undefined) return false;
-    this.#given.delete(id);
+    this.#set(id, before);
     const at = this.#group.findIndex((question) => question.id === id);
     if (at >= 0) this.#drawTile(at);
     this.#drawLine();

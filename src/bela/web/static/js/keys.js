@@ -104,8 +104,9 @@ export class Keys {
 
   /** What a key press means: `{action}`, `{label}` or null. */
   find(event, labels) {
-    if (event.isComposing || event.altKey) return null;
-    if (event.ctrlKey || event.metaKey) {
+    const typed = event.getModifierState?.("AltGraph"); // what it makes is a character like any other
+    if (event.isComposing || (event.altKey && !typed)) return null;
+    if ((event.ctrlKey && !typed) || event.metaKey) {
       return event.key.toLowerCase() === "z" && !event.shiftKey ? { action: "undo" } : null;
     }
     if (event.key === "?") return { action: "keys" };

@@ -64,6 +64,7 @@ function press(event) {
   if (event.key === "Enter" && at.closest("button, a, summary, input")) return;
   if (event.key === " " && at.closest("button, summary, input")) return;
   const meaning = session.keys.find(event, labels());
+  if (meaning && event.repeat) return event.preventDefault(); // a key that is held down does once what it does
   let done = view?.key?.(event, meaning) ?? false;
   if (!done && meaning?.action === "keys") done = Boolean(openKeys());
   if (!done && meaning?.action === "rows") done = openRows();

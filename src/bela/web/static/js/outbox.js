@@ -76,7 +76,7 @@ export class Outbox {
   /** Wait until everything has arrived; an ApiError if the server is away. */
   async settle() {
     while (this.#entries.length) {
-      if (this.away) throw new ApiError("The server does not answer. Undo works again when it is back.");
+      if (this.away) throw new ApiError("The server does not answer. Try again when it is back.");
       await Promise.race([this.#pumping, new Promise((done) => setTimeout(done, 50))]);
     }
   }

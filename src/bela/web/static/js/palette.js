@@ -3,6 +3,7 @@
 import { fill, h, keycap, keyName, set } from "./dom.js";
 import { findClass, groups } from "./finding.js";
 import { labelKey, labelText } from "./format.js";
+import { toast } from "./notes.js";
 import { labels, session } from "./session.js";
 
 export const MANY = 16; // classes from which buttons become small
@@ -18,12 +19,12 @@ export class Palette {
   #marked = null; // the button that is
 
   /**
-   * `choose` is called with a label and the event that chose it. `likely` returns the classes that come first where one
-   * is looked for; the buttons have one order for all rows, as have all classes where a row is answered blind.
+   * `choose` is called with a label and the event that chose it, `subject` returns what that is for: a row, or some.
+   * `likely` returns the classes that come first where one is looked for; the buttons have one order for all rows, as have
+   * all classes where a row is answered blind.
    */
-  constructor({ choose, likely = () => [] }) {
-    this.choose = choose;
-    this.likely = likely;
+  constructor({ choose, subject, likely = () => [] }) {
+    Object.assign(this, { choose, subject, likely });
     this.node = h("div.palette", { role: "group", "aria-label": "Classes" });
   }
 
@@ -126,7 +127,10 @@ export class Palette {
 
   /** Find a class by typing parts of its name, the first of which may be typed already. */
   async find(typed = "") {
+    const subject = this.subject();
     const label = await findClass("Find a class", { typed, first: this.likely() });
-    if (label !== null) this.choose(label, { timeStamp: performance.now() });
+    if (label === null) return;
+    if (this.subject() === subject) this.choose(label, { timeStamp: performance.now() });
+    else toast("That row is not here any more: nothing was answered.", { kind: "error" });
   }
 }

@@ -18,10 +18,11 @@ const LIKELY = 9; // classes that come before all others where one is looked for
 
 export const waiting = new Watched(0); // answers that the server does not have yet
 export const WRONG = Symbol("wrong"); // in place of a label: the one under audit is wrong, whatever is right
-export const session = { by: "me", owner: true, grid: false, scope: "", last: null, undoing: false };
+export const session = { by: "me", owner: true, grid: false, scope: "", last: null, undoing: 0 };
 
 let ordered = { of: null, labels: [] }; // the classes that were last told, as they are shown
 let steps = []; // the questions that each step has answered, so that a grid is undone as a whole; [null] for all else
+let taking = Promise.resolve(); // back, all that was to be taken back so far
 let closeOffer = () => {};
 let since = 0;
 let confusions = [];
@@ -129,12 +130,16 @@ export function pace() {
 }
 
 /**
- * Take back the last thing that was done. Until that is done, nothing is answered: what is on the screen is about to
- * change, and an answer that came in between would be taken back instead.
+ * Take back the last thing that was done; whoever wants that twice gets it, one after the other. Until it is done, nothing
+ * is answered: what is on the screen is about to change, and an answer that came in between would be taken back instead.
  */
-export async function undo() {
-  if (session.undoing) return;
-  session.undoing = true;
+export function undo() {
+  session.undoing += 1;
+  taking = taking.catch(() => {}).then(takeBack).finally(() => (session.undoing -= 1));
+  return taking;
+}
+
+async function takeBack() {
   closeOffer();
   const back = [];
   let other = null;
@@ -164,7 +169,6 @@ export async function undo() {
     complain(error);
   } finally {
     steps = steps.filter((one) => one.length);
-    session.undoing = false;
   }
   session.last = null;
   if (back.length) {

@@ -28,7 +28,8 @@ export class Single {
     return this.#question ? `Row ${this.#question.name}` : "The next row";
   }
 
-  get focused() {
+  /** What a class is chosen for. */
+  get subject() {
     return this.#question;
   }
 

@@ -32,7 +32,11 @@ export class Worklist {
     Object.assign(this, { onward, left });
     this.rows = [];
     this.tiles = h("div.tiles", { role: "group", "aria-label": title });
-    this.palette = new Palette({ choose: (label) => this.choose(label), likely: () => this.#likely });
+    this.palette = new Palette({
+      choose: (label) => this.choose(label),
+      subject: () => this.rows[this.#at],
+      likely: () => this.#likely,
+    });
     this.palette.draw();
     this.bar = h("div.gallery-foot", { hidden: true }, this.palette.node);
   }
@@ -142,7 +146,7 @@ export class Worklist {
     }
     if (event.key.startsWith("Arrow")) return this.#move(event.key);
     if (!meaning && this.#at >= 0 && this.palette.typedTo(event)) return true;
-    if (!meaning || event.repeat) return false;
+    if (!meaning) return false;
     if (meaning.label !== undefined) return (this.choose(meaning.label), true);
     const row = this.rows[this.#at];
     const actions = {
