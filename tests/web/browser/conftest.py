@@ -204,7 +204,9 @@ class Visitor:
         try:
             self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE)
         except Exception as error:  # of a package that need not be installed
-            raise AssertionError(f"{error}\n{condition} with {argument!r}; there is {self.page.evaluate(LOOK)}") from None
+            raise AssertionError(
+                f"{error}\n{condition} with {argument!r}; there is {self.page.evaluate(LOOK)}"
+            ) from None
 
     @property
     def row(self) -> int:
