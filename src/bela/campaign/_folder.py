@@ -155,7 +155,7 @@ def create_campaign(
         what = f"{error.filename} is a file, not a folder: name another place"
         raise JournalError(f"the campaign {path} cannot be made: {what}") from None
     except OSError as error:
-        what = f"{error.strerror or error}: name a folder that you may write to"
+        what = f"{error.strerror or error}: name a folder that you may write to (--campaign)"
         raise JournalError(f"the campaign {path} cannot be made: {what}") from None
     finally:
         if new is not None:
