@@ -63,6 +63,21 @@ def test_new_rows_may_be_predicted_by_names_that_classes_had():
     assert found.labels.tolist() == ["a", "c", "1st", "1st"]
 
 
+def test_a_name_that_another_class_has_got_since_leads_nobody_astray():
+    """What was called "a" was merged as "q" into "b"; "q" is the name of what was "c", and "a" is "b" all the same."""
+    names = np.array([*"abcd"])
+    campaign = bela.Campaign(None, predictions={"m": names[np.arange(300) % 4]}, budget=60)
+    for question in campaign.ask(30):
+        campaign.tell(question.id, names[question.row % 4])
+    campaign.rename_class("a", "q")
+    campaign.merge_class("q", "b")
+    campaign.rename_class("c", "q")
+    found = campaign.result().predict(None, {"m": ["a", "b", "c", "q", "d"]})
+    assert found.labels.tolist() == ["b", "b", "q", "q", "d"]
+    campaign.delete_class("q")
+    assert "q" not in campaign.result().predict(None, {"m": ["a", "b", "c", "q", "d"]}).labels
+
+
 def test_predictions_that_say_nothing_label_nothing():
     """Without an answer there is no label to give, however many rows have none predicted."""
     campaign = bela.Campaign(np.eye(30), predictions={"m": [None] * 30}, budget=10)

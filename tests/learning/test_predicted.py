@@ -5,7 +5,7 @@ import pytest
 
 from bela.learning import PredictionLearner, TransductiveLearner
 from bela.learning._around import predicted_around
-from bela.learning._belief import fit_belief, rank_scores
+from bela.learning._belief import fit_belief
 from bela.records import UNKNOWN
 
 NOTHING = np.array([], dtype=np.intp)
@@ -32,7 +32,7 @@ def test_belief_is_about_as_high_as_it_should_be():
     """From two hundred answers, the chance to be right is right on average, and where it is high."""
     truth, labels, scores = model(np.random.default_rng(1))
     rows = np.random.default_rng(2).choice(len(truth), 200, replace=False)
-    belief = fit_belief(labels, rank_scores(scores, labels >= 0), rows, truth[rows], 5)
+    belief = fit_belief(labels, scores, rows, truth[rows], 5)
     right = labels == truth
     assert abs(belief.right.mean() - right.mean()) < 0.07
     upper = belief.right > np.median(belief.right)

@@ -6,6 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from bela.data import ArraySource, _blocks
 from bela.features import learner_features, learner_rows
@@ -18,7 +20,7 @@ from bela.learning import (
     _sampled,
     _voices,
 )
-from bela.learning._belief import Ranks, fit_belief, rank_scores
+from bela.learning._belief import Ranks, fit_belief
 from bela.records import UNKNOWN
 
 N, CLASSES = 12_000, 6
@@ -170,27 +172,32 @@ def test_without_features_a_helper_is_heard():
 
 
 def test_scores_of_other_rows_rank_between_those_of_the_sample():
-    """At the scores that were ranked the same to the last digit, in between in between, 0 where nobody knows."""
+    """By how many are lower at the scores that were ranked, in between in between, 0 where nobody knows."""
     scores = np.random.default_rng(0).random(500).round(2)
     scores[3] = np.nan
     said = np.arange(500) % 9 != 0
     ranks = Ranks.of(scores, said)
-    np.testing.assert_array_equal(ranks(scores, said), rank_scores(scores, said))
+    there = said & ~np.isnan(scores)
+    middle = (rankdata(scores[there]) - 0.5) / there.sum()
+    np.testing.assert_allclose(ranks(scores, said)[there], ndtri(middle), rtol=1e-12)
+    assert not ranks(scores, said)[~there].any()
     found = ranks(np.array([-9.0, 0.105, 9.0, np.nan, 0.5]), np.array([True, True, True, True, False]))
     low, high = ranks(np.array([0.10, 0.11]), np.ones(2, dtype=bool))
     assert found[0] == ranks.deviates[0] < low < found[1] < high < found[2] == ranks.deviates[-1]
     assert found[3] == found[4] == 0
-    assert Ranks.of(np.ones(5), np.ones(5, dtype=bool)) is None
-    assert Ranks.of(None, said) is None
+    all_said = np.ones(5, dtype=bool)
+    assert Ranks.of(np.ones(5), all_said)(np.arange(5.0), all_said) is None  # no two differ
+    assert Ranks.of(None, said)(scores, said) is None
+    assert ranks(None, said) is None
 
 
 def test_any_rows_can_be_judged():
     """What is said of the rows that a belief was learnt on, it says of the same rows when they come as others."""
     _, truth, said, scores = rows_and_labels(9, width=0.0, right=0.7)
     said[::6] = UNKNOWN
-    sure, rows = rank_scores(scores, said != UNKNOWN), answered(100)
-    belief = fit_belief(said, sure, rows, truth[rows], CLASSES)
-    right = belief.judge(said, sure)
+    rows = answered(100)
+    belief = fit_belief(said, scores, rows, truth[rows], CLASSES)
+    right = belief.judge(said, scores)
     np.testing.assert_allclose(right, belief.right, rtol=1e-12)
     np.testing.assert_array_equal(belief.log_chances_of(said, right), belief.log_chances())
     beyond = belief.log_chances_of(np.array([CLASSES]), np.array([0.9]))

@@ -98,3 +98,18 @@ def test_far_fewer_answers_than_without():
     assert result.certificate.lower >= 0.9
     assert result.n_asked < 1_000
     assert np.mean(result.labels == truth) >= 0.9
+
+
+def test_predictions_that_say_nothing_are_none():
+    """As many rows are learnt from at each revision, and each is looked at in the same way, as if there were none."""
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 3, 400)
+    rows, found = rng.normal(size=(400, 4)) + 4 * np.eye(3, 4)[truth], []
+    for predictions in (None, {"m": [None] * len(truth)}):
+        campaign = Campaign(rows, predictions=predictions)
+        while campaign.n_asked < 70:
+            for question in campaign.ask():
+                campaign.tell(question.id, int(truth[question.row]))
+        found.append([(event.n_answers, event.looks) for event in campaign.book.revisions])
+    assert len(found[0]) > 2
+    assert found[0] == found[1]

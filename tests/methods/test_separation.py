@@ -75,8 +75,10 @@ def paths(method: type[Bela], batch: int, *, features: bool = False, **how: Any)
         helper = options.get("helper")
         found.append((path(campaign), campaign.method.epoch.picks, [] if helper is None else helper.asked))
         drawn.append(campaign.method.epoch.drawn)
-        assert len(set(drawn[-1]) & set(campaign.method.epoch.picks)) > 2  # picked though drawn
+        both = set(drawn[-1]) & set(campaign.method.epoch.picks)  # picked though drawn, of which twins leave some out
+        assert len(both) > 20 or method is not Bela
     assert drawn[0] != drawn[1] != drawn[2]
+    assert min(len(revisions) for revisions, _, _ in found) > 5
     return found
 
 
@@ -94,9 +96,7 @@ def are_same(found: list[Any]) -> bool:
 )  # fmt: skip
 def test_training_chooses_as_if_no_draw_existed(predicted, helper, batch):
     """With other draws: the same rows, labels, expectations, sizes and parts, and the same rows for the helper."""
-    found = paths(Bela, batch, predicted=predicted, helper=helper)
-    assert min(len(revisions) for revisions, _, _ in found) > 5
-    assert are_same(found)
+    assert are_same(paths(Bela, batch, predicted=predicted, helper=helper))
 
 
 def test_passing_over_draws_shows():

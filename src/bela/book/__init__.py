@@ -4,7 +4,7 @@ from bela.book import _events as events
 from bela.book._book import Book
 from bela.book._classes import check_deletion
 from bela.book._help import Help
-from bela.book._steps import Step
+from bela.book._steps import Step, codes_by_name
 
 from bela.book._events import (  # isort: skip
     EVENTS, Answered, AnsweredAgain, Asked, Began, Change, ClassAdded, ClassChange, ClassDeleted, ClassMerged,
@@ -21,6 +21,6 @@ __all__ = [
     "ClassDeleted", "ClassMerged", "ClassRenamed", "Counts", "Deleted", "Event", "Flagged", "Help", "Helped",
     "HelperBegan", "HelperEnded", "Merged", "Opinions", "Rejected", "Relabelled", "Revised", "RowChanged",
     "SecondOpinion", "Skipped", "Step", "TargetSet", "Undeleted", "UndoStep", "Undone", "Unmerged", "again",
-    "check_deletion", "count", "describe_undo", "events", "flags", "label_source", "n_said", "opinions",
-    "people_who_said", "read_event", "undo_step",
+    "check_deletion", "codes_by_name", "count", "describe_undo", "events", "flags", "label_source", "n_said",
+    "opinions", "people_who_said", "read_event", "undo_step",
 ]  # fmt: skip

@@ -169,9 +169,9 @@ class Book:
         self._take_step(event)
 
     def _rename_class(self, event: events.ClassRenamed) -> Change | None:
-        self.code_of(event.old)
+        code = self.code_of(event.old)
         self.codes.rename(event.old, self._new_name(event.new))
-        self._take_step(event)
+        self._take_step(event, code=code)
         return None if self.help.name is None else event  # other words of the helper are classes from now on
 
     def _new_name(self, label: Label) -> Label:

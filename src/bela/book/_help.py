@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bela.book import _events as events
-from bela.book._steps import Step
+from bela.book._steps import Step, codes_by_name
 from bela.labels import LabelCodes, label_to_text
-from bela.records import Label
+from bela.records import UNKNOWN, Label
 
 
 @dataclass(kw_only=True)
@@ -57,11 +57,6 @@ class Help:
 
         A label that is no class is left out; 3 and "3" are the same.
         """
-        names = {label_to_text(label): codes.encode(label) for label in codes.names}
-        for step in reversed(list(steps)):
-            match step.event:
-                case events.ClassRenamed(old=old, new=new) | events.ClassMerged(old=old, into=new):
-                    if label_to_text(new) in names:
-                        names.setdefault(label_to_text(old), names[label_to_text(new)])
-        found = ((row, names.get(label_to_text(label))) for row, label in self.said.items() if label is not None)
-        return {row: code for row, code in found if code is not None}
+        names = codes_by_name(codes, steps)
+        told = ((row, label_to_text(label)) for row, label in self.said.items() if label is not None)
+        return {row: names[text] for row, text in told if names.get(text, UNKNOWN) != UNKNOWN}

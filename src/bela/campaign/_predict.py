@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bela.book import ClassRenamed
+from bela.book import codes_by_name
 from bela.campaign._inputs import split_predictions
 from bela.data import open_table, stack_tables
 from bela.errors import LabelError, ParameterError
@@ -38,9 +38,8 @@ def predict_new(campaign: Campaign, data: object, predictions: Mapping[str, Any]
         raise LabelError("no label is known yet: answer at least one question first")
     learner = make_learner(Setup(source=source, seed=campaign.seed, arrays=MemoryArrays(), predictions=joined))
     fit = learner.fit(rows, known[rows], *([[one.codes for one in joined.values()]] if joined else []))
-    return NewLabels(
-        labels=book.codes.decode(fit.labels[n_old:]), probability=fit.chances(1.0)[n_old:], classes=book.codes.names
-    )
+    labels, chances = fit.say(1.0)
+    return NewLabels(labels=book.codes.decode(labels[n_old:]), probability=chances[n_old:], classes=book.codes.names)
 
 
 def _join(campaign: Campaign, data: object, predictions: Mapping[str, Any] | None) -> tuple[Source, int]:
@@ -65,10 +64,7 @@ def _join_predictions(campaign: Campaign, predictions: Mapping[str, Any], n_new:
         raise ParameterError(f"the labels rest on the prediction {missing[0]!r}: give that of the new rows as well")
     joined, said = {}, split_predictions({name: predictions[name] for name in campaign.predictions}, n_new)
     book = campaign.book
-    code_of = {label_to_text(label): code for code, label in enumerate(book.codes.classes)}
-    for step in reversed(book.steps):  # whoever predicts has not heard of other names
-        if isinstance(step.event, ClassRenamed):
-            code_of.setdefault(label_to_text(step.event.old), code_of[label_to_text(step.event.new)])
+    code_of = codes_by_name(book.codes, book.steps)  # earlier names too: whoever predicts has not heard of others
     for name, old in campaign.predictions.items():
         labels, scores = said[name]
         new = labels.table_of(

@@ -103,9 +103,11 @@ class Belief:
         return likely, share
 
 
-def fit_belief(codes: IntArray, sure: Doubles | None, rows: Rows, classes: Rows, n_classes: int) -> Belief:
-    """Learn how far to believe predicted `codes`, of which `sure` says how sure they are (see `rank_scores`)."""
+def fit_belief(codes: IntArray, scores: FloatArray | None, rows: Rows, classes: Rows, n_classes: int) -> Belief:
+    """Learn how far to believe predicted `codes`, the more the higher their `scores` are, if there are any."""
     said = codes != UNKNOWN
+    ranks = Ranks.of(scores, said)
+    sure = ranks(scores, said)
     answered, right = rows[said[rows]], (codes[rows] == classes)[said[rows]]
     design, columns = _make_design(codes, sure, rows, classes, n_classes)
     own = design.columns(codes[rows], None if sure is None else sure[rows], classes)
@@ -127,7 +129,7 @@ def fit_belief(codes: IntArray, sure: Doubles | None, rows: Rows, classes: Rows,
     )
     # One more answer that says nothing: a hundred predictions without a miss are no reason to be surer than 99 %.
     blur = 1.0 / (1.0 + len(answered)) if len(answered) else 0.0
-    judge = Judge(design=design, logistic=found, blur=blur, n_classes=n_classes)
+    judge = Judge(ranks=ranks, design=design, logistic=found, blur=blur, n_classes=n_classes)
     left_out = (1.0 - blur) * left_out + 0.5 * blur
     wrong = (codes[rows] != classes) & said[rows]
     confused = None
@@ -144,37 +146,27 @@ def fit_belief(codes: IntArray, sure: Doubles | None, rows: Rows, classes: Rows,
 class Ranks:
     """How sure a prediction is as a normal deviate, by its score: only the order of scores counts."""
 
-    scores: Doubles  # each once, in order
+    scores: Doubles  # each once, in order; none where no two differ
     deviates: Doubles
 
     @classmethod
-    def of(cls, scores: FloatArray | None, said: BoolArray) -> Ranks | None:
-        """Rank the scores of rows of which something is said; None where there are no two that differ."""
-        found = None if scores is None else _rank(scores, said)
-        return None if found is None else cls(scores=found[0].astype(float), deviates=found[1])
+    def of(cls, scores: FloatArray | None, said: BoolArray) -> Ranks:
+        """Rank the scores of rows of which something is said."""
+        there = np.zeros(0) if scores is None else scores[said & ~np.isnan(scores)]
+        values, counts = np.unique(there, return_counts=True)
+        if len(counts) < 2:
+            return cls(scores=np.zeros(0), deviates=np.zeros(0))
+        return cls(scores=values.astype(float), deviates=ndtri((np.cumsum(counts) - 0.5 * counts) / counts.sum()))
 
-    def __call__(self, scores: FloatArray, said: BoolArray) -> Doubles:
-        """Return how sure a prediction is of other rows, between those of the nearest scores; 0 where nobody knows."""
+    def __call__(self, scores: FloatArray | None, said: BoolArray) -> Doubles | None:
+        """Return how sure a prediction is of any rows, between those of the nearest scores; 0 where nobody knows.
+
+        None where scores tell nothing.
+        """
+        if scores is None or not len(self.scores):
+            return None
         there = said & ~np.isnan(scores)
         return np.where(there, np.interp(np.where(there, scores, 0.0), self.scores, self.deviates), 0.0)
-
-
-def rank_scores(scores: FloatArray | None, said: BoolArray) -> Doubles | None:
-    """Return how sure a prediction is of each row as a normal deviate: only the order of scores counts."""
-    found = None if scores is None else _rank(scores, said)
-    if scores is None or found is None:
-        return None
-    sure: Doubles = np.zeros(len(scores))
-    sure[said & ~np.isnan(scores)] = found[1][found[2]]
-    return sure
-
-
-def _rank(scores: FloatArray, said: BoolArray) -> tuple[FloatArray, Doubles, IntArray] | None:
-    """Return the scores in order, their deviates, and the place of each among them; None if there are not two."""
-    values, place, counts = np.unique(scores[said & ~np.isnan(scores)], return_inverse=True, return_counts=True)
-    if len(counts) < 2:
-        return None
-    return values, ndtri((np.cumsum(counts) - 0.5 * counts) / counts.sum()), place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,19 +234,20 @@ def _make_design(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """The chance that a prediction is right, for any row: by what it says of it and how sure it is."""
+    """The chance that a prediction is right, for any row: by what it says of it and its score."""
 
+    ranks: Ranks
     design: _Design
     logistic: _Logistic
     blur: float
     n_classes: int
 
-    def __call__(self, codes: IntArray, sure: Doubles | None) -> Doubles:
-        """Return the chance for rows of which this was predicted, so surely; a class may be beyond all that are known.
+    def __call__(self, codes: IntArray, scores: FloatArray | None) -> Doubles:
+        """Return the chance for rows of which this was predicted; a class may be beyond all that are known.
 
         UNKNOWN, of which nothing was predicted, gets a number as well, which means nothing.
         """
-        return self.by_columns(codes, self.design.columns(codes, sure))
+        return self.by_columns(codes, self.design.columns(codes, self.ranks(scores, codes != UNKNOWN)))
 
     def by_columns(self, codes: IntArray, columns: Doubles) -> Doubles:
         """Return the chance from what the design makes of the same rows."""

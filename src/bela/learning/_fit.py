@@ -62,6 +62,10 @@ class Fit:
         powers = np.power(np.maximum(self.proba, 1e-9), np.float32(power))
         return np.asarray(powers.max(axis=1) / powers.sum(axis=1))
 
+    def say(self, power: float) -> tuple[IntArray, FloatArray]:
+        """Return the label of every row and its chance, both at once as it may take a while to go through all rows."""
+        return self.labels, self.chances(power)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateFit(Fit):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bela.learning._belief import Belief, fit_belief, rank_scores
+from bela.learning._belief import Belief, fit_belief
 from bela.learning._fit import CandidateFit, Fit, candidate_of
 from bela.learning._graph import Doubles, Floats, Rows
 from bela.learning._helped import Answers
@@ -90,10 +90,7 @@ def fit_beliefs(
     predicted: Sequence[IntArray], scores: Sequence[FloatArray | None], rows: Rows, classes: Rows, n_classes: int
 ) -> list[Belief]:
     """Learn how far to believe each of several predictions."""
-    return [
-        fit_belief(codes, rank_scores(score, codes != UNKNOWN), rows, classes, n_classes)
-        for codes, score in zip(predicted, scores, strict=True)
-    ]
+    return [fit_belief(codes, score, rows, classes, n_classes) for codes, score in zip(predicted, scores, strict=True)]
 
 
 def find_candidates(beliefs: Sequence[Belief], said: Sequence[IntArray]) -> IntArray:

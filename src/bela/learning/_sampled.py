@@ -17,7 +17,6 @@ import numpy as np
 
 from bela.data import scan_blocks, writing
 from bela.features import LearnerRows
-from bela.learning._belief import Ranks
 from bela.learning._fit import Fit
 from bela.learning._graph import Floats, Rows
 from bela.learning._helped import Answers
@@ -26,7 +25,7 @@ from bela.learning._questions import Picks, margins
 from bela.learning._scanned import ScannedFit, in_steps, said_of
 from bela.learning._transductive import TransductiveLearner
 from bela.learning._voices import Voice, add_voices
-from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray, Json
+from bela.records import AnyArray, BoolArray, FloatArray, IntArray, Json
 from bela.storage import find_kept, keep
 
 SAMPLE_ROWS = 60_000  # no more than `MOST_MARKS`
@@ -209,14 +208,10 @@ class SampledLearner:
             helped = Answers(rows=self._sample.place(helped.rows, more), codes=helped.codes)
         here = [np.asarray(some[local]) for some in predicted]
         weighed = learner.weigh(self._sample.place(rows, more), codes, here, helped=helped)
-        scores = take_scores(self._scores, local)
         voices = [
-            Voice(
-                codes=predicted[i], scores=self._scores[i], ranks=Ranks.of(scores[i], here[i] != UNKNOWN),
-                belief=belief, weight=weight,
-            )
+            Voice(codes=predicted[i], scores=self._scores[i], belief=belief, weight=weight)
             for i, belief, weight in weighed.voices
-        ]  # fmt: skip
+        ]
         fit = weighed.fit
         return SampledFit(
             rows=np.asarray(rows, np.intp), classes=fit.classes, proba=fit.proba, out_of_fold=fit.out_of_fold,

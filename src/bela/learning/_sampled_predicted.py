@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bela.data import scan_blocks
-from bela.learning._belief import Belief, Ranks
+from bela.learning._belief import Belief
 from bela.learning._fit import CandidateFit, Fit
 from bela.learning._graph import Floats
 from bela.learning._helped import Answers
@@ -33,7 +33,6 @@ class SampledCandidateFit(ScannedFit, CandidateFit):
     of_local: CandidateFit  # the same fit of these rows alone
     predicted: Sequence[IntArray]
     scores: Sequence[FloatArray | None]
-    ranks: Sequence[Ranks | None]
     beliefs: Sequence[Belief]  # one more than predictions where there is a helper, all of whose rows are local
     stack: Stack
 
@@ -68,17 +67,13 @@ class SampledCandidateFit(ScannedFit, CandidateFit):
 
         def judge(rows: slice) -> AnyArray:
             said = [np.asarray(codes[rows]) for codes in self.predicted]
-            sure = [
-                None if ranks is None or scores is None else ranks(np.asarray(scores[rows], float), codes != UNKNOWN)
-                for codes, scores, ranks in zip(said, self.scores, self.ranks, strict=True)
-            ]
+            scores = [None if some is None else some[rows] for some in self.scores]
             for _ in self.beliefs[len(said) :]:
                 said.append(np.full(len(said[0]), UNKNOWN, np.int32))
-                sure.append(None)
-            right = [one.judge(codes, how) for one, codes, how in zip(self.beliefs, said, sure, strict=True)]
+                scores.append(None)
+            right = [one.judge(codes, some) for one, codes, some in zip(self.beliefs, said, scores, strict=True)]
             candidates = find_candidates(self.beliefs, said)
-            scores = score_candidates(self.beliefs, candidates, said, right)
-            return say(candidates, self.stack.combine(scores))
+            return say(candidates, self.stack.combine(score_candidates(self.beliefs, candidates, said, right)))
 
         found = scan_blocks(self.n_rows, judge)
         found[self.local] = say(self.candidates, self.proba)
@@ -115,7 +110,6 @@ class SampledPredictionLearner:
             rows=np.asarray(rows, np.intp), classes=fit.classes, proba=fit.proba, out_of_fold=fit.out_of_fold,
             loss=fit.loss, weights=fit.weights, candidates=fit.candidates, n_all=self.n_rows, local=local,
             of_local=fit, predicted=predicted, scores=self._scores, beliefs=beliefs, stack=stack,
-            ranks=[Ranks.of(score, some != UNKNOWN) for score, some in zip(scores, here, strict=True)],
         )  # fmt: skip
 
     def next_questions(

@@ -17,7 +17,7 @@ import numpy as np
 from bela.errors import DataError, ParameterError
 from bela.features._scaling import Components, Prepared
 from bela.learning._around import predicted_around
-from bela.learning._belief import Belief, fit_belief, rank_scores
+from bela.learning._belief import Belief, Ranks, fit_belief
 from bela.learning._fit import Fit
 from bela.learning._graph import MOST_ROWS, Floats, Graph, Rows, build_graph, deal_folds, propagate
 from bela.learning._helped import Answers, helper_scores
@@ -237,7 +237,7 @@ class TransductiveLearner:
         voices = list[_Member]()
         for i, belief in enumerate(fit_beliefs(predicted, self._scores, rows, classes, n_classes)):
             codes, sure = predicted_around(self.graph, predicted[i], n_classes)
-            near = fit_belief(codes, rank_scores(sure, codes != UNKNOWN), rows, classes, n_classes)
+            near = fit_belief(codes, sure, rows, classes, n_classes)
             both = [
                 _Member(name=name, left_out=one.log_chances_left_out(), usual=1.0, score=one.log_chances, voice=voice)
                 for name, one, voice in (
@@ -265,7 +265,8 @@ class TransductiveLearner:
         said = codes != UNKNOWN
         found: Floats = np.zeros((len(codes), width + 1), np.float32)
         found[said, :width] = places[codes[said]]
-        sure = rank_scores(self._scores[number], said)
+        scores = self._scores[number]
+        sure = Ranks.of(scores, said)(scores, said)
         if sure is not None:
             found[:, width] = HOW_SURE * sure
         return found

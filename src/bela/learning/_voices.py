@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bela.learning._belief import Belief, Ranks
-from bela.learning._graph import Doubles, Floats
+from bela.learning._belief import Belief
+from bela.learning._graph import Floats
 from bela.learning._stack import softmax
 from bela.records import UNKNOWN, FloatArray, IntArray
 
@@ -18,19 +18,12 @@ _LEAST = np.float32(1e-30)  # chance of any class by place, whose log is wanted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voice:
-    """A prediction of all rows: the class codes, their scores if any and how these rank, and how far it is believed."""
+    """A prediction of all rows: the class codes, their scores if any, and how far it is believed."""
 
     codes: IntArray
     scores: FloatArray | None
-    ranks: Ranks | None
     belief: Belief
     weight: float
-
-    def sure(self, codes: IntArray, rows: slice) -> Doubles | None:
-        """Return how sure it is of some rows, of which it says these codes."""
-        if self.ranks is None or self.scores is None:
-            return None
-        return self.ranks(np.asarray(self.scores[rows], float), codes != UNKNOWN)
 
 
 def add_voices(by_place: Floats, classes: IntArray, voices: Sequence[Voice], rows: slice) -> tuple[Floats, IntArray]:
@@ -47,7 +40,7 @@ def add_voices(by_place: Floats, classes: IntArray, voices: Sequence[Voice], row
                        for column, codes in zip(columns, said, strict=True)], axis=1)  # fmt: skip
     some = np.flatnonzero((others != UNKNOWN).any(axis=0))
     for voice, codes, column in zip(voices, said, columns, strict=True):
-        right = voice.belief.judge(column, voice.sure(codes, rows))
+        right = voice.belief.judge(column, None if voice.scores is None else voice.scores[rows])
         chances = voice.belief.log_chances_of(column, right)
         scores += np.float32(voice.weight) * chances
         if len(some):  # a class without a column is what was said, or nothing speaks for it

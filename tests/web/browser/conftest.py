@@ -204,9 +204,14 @@ class Visitor:
         try:
             self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE)
         except Exception as error:  # of a package that need not be installed
-            raise AssertionError(
-                f"{error}\n{condition} with {argument!r}; there is {self.page.evaluate(LOOK)}"
-            ) from None
+            raise AssertionError(f"{error}\n{condition}, {argument!r}; there is {self.page.evaluate(LOOK)}") from None
+
+    def until(self, condition: Callable[[], object]) -> None:
+        """Wait until something holds here, while the page goes on; whoever waits in vain says what is on it."""
+        end = time.monotonic() + PATIENCE / 1000
+        while not condition():
+            assert time.monotonic() < end, f"in vain; there is {self.page.evaluate(LOOK)}"
+            self.page.wait_for_timeout(50)
 
     @property
     def row(self) -> int:
@@ -255,6 +260,11 @@ class Visitor:
         """The rows of the grid on the screen."""
         names = self.page.eval_on_selector_all(".tile", "(tiles) => tiles.map((tile) => tile.ariaLabel)")
         return [int(name.split(":")[0].removeprefix("Row ")) for name in names]
+
+    def first_tile(self, row: int) -> None:
+        """Wait until a row is the first of a grid; one that is confirmed stays in sight until the next is there."""
+        first = "(row) => document.querySelector('.tiles:not(.over) .tile')?.ariaLabel.startsWith(`Row ${row}:`)"
+        self.wait(first, row)
 
     def confirm(self) -> None:
         """Give each row of the grid its label, by a mark of its own, and confirm them."""

@@ -53,8 +53,8 @@ def test_nothing_is_answered_while_an_undo_is_under_way(visit, serve):
     rows = [cid.answer() for _ in range(2)]
     cid.settle()
     held = cid.hold("**/api/undo")
-    with cid.page.expect_request("**/api/undo"):
-        cid.page.keyboard.press("Backspace")
+    cid.page.keyboard.press("Backspace")
+    cid.until(lambda: held)
     cid.page.keyboard.press("5")
     held[0].continue_()
     cid.page.unroute("**/api/undo")
@@ -179,8 +179,7 @@ def test_grid_confirms_many_and_undo_takes_all_back(visit, team):
     assert team.answers_of("Lea", alone + len(rows)) == alone + len(rows)
     assert all(team.get(f"rows/{row}")["label"] == lea.truth[row] for row in rows)
     lea.page.keyboard.press("Backspace")
-    first = f"Row {rows[0]}:"
-    lea.wait("(name) => document.querySelector('.tile')?.getAttribute('aria-label').startsWith(name)", first)
+    lea.first_tile(rows[0])
     assert team.answers_of("Lea", alone) == alone
     assert lea.tiles == rows
 
@@ -231,8 +230,7 @@ def test_undo_takes_back_what_the_server_has_of_a_grid(visit, serve):
     taken = alone + len(rows) - 1
     assert server.answers_of("Ned", taken) == taken
     ned.page.keyboard.press("Backspace")
-    first = "(row) => document.querySelector('.tiles:not(.over) .tile')?.ariaLabel.startsWith(`Row ${row}:`)"
-    ned.wait(first, rows[0])  # all is taken back by then
+    ned.first_tile(rows[0])  # all is taken back by then
     assert server.answers_of("Ned", alone) == alone
 
 

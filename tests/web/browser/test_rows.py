@@ -142,10 +142,10 @@ def test_filters_by_keyboard(visit, many):
     cal.page.locator("#rows-source").focus()
     cal.page.keyboard.type("An answer")
     cal.page.keyboard.press("Enter")
-    cal.wait(
-        "() => [...document.querySelectorAll('.tile-label .note')].every((note) => note.textContent === 'answered')"
-    )
-    assert rows_shown(cal)
+    cal.wait("""() => {
+        const notes = [...document.querySelectorAll('.tile-label .note')];
+        return notes.length && notes.every((note) => note.textContent === 'answered');
+    }""")
     cal.page.locator("#rows-source").select_option("inferred")
     cal.page.locator("#rows-below").focus()
     cal.page.keyboard.type("90")

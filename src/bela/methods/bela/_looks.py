@@ -71,8 +71,9 @@ class Epoch:
 
     @classmethod
     def begin(
-        cls, book: Book, alpha: float, *, start: int = 0, asking: Sequence[int] = (), sparing: bool = False
-    ) -> "Epoch":
+        cls, book: Book, alpha: float, *, start: int = 0, asking: Sequence[int] = (), sparing: bool = False,
+        early: bool = False,
+    ) -> "Epoch":  # fmt: skip
         """Begin with all that is known; rows that are `asking`ed just now are still to come."""
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
         first = max(first_size(book.n_rows), min(round(_OF_BASE * len(rows)), _MOST_FIRST))
@@ -82,7 +83,6 @@ class Epoch:
         drawable = AllBut(book.n_rows, np.setdiff1d(taken, np.array(asking, dtype=np.intp)))
         most = book.n_rows if book.budget is None else min(book.budget, book.n_rows)
         n_looks = 1 + max(0, math.floor(math.log(max(most / first, 1.0)) / math.log(GROWTH) + 1e-9))
-        early = sparing and not book.given and not book.n_revisions
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
             first=first, n_looks=n_looks + early, early=early, ended=not (book.target is None and book.budget is None),

@@ -59,7 +59,7 @@ class Bela(AssessingMethod):
         super().__init__(setup)
         self._own_learner, self._predicted_classes = learner, predicted_classes(setup)
         self._making, self._prepared = threading.Lock(), False
-        self.certificates = Certificates(1 - setup.confidence, mends=bool(setup.predictions))
+        self.certificates = Certificates(1 - setup.confidence, mends=bool(len(self._predicted_classes)))
         self.epoch: Epoch  # from the first event on
         self._teaches: dict[int, int] = {}  # row to the first answer to it, UNKNOWN if it was declined
         self._since_draw: set[int] = set()  # rows answered since the outcome of a draw was last known
@@ -99,8 +99,10 @@ class Bela(AssessingMethod):
 
     def _begin_epoch(self, book: Book, alpha: float, *, asking: Sequence[int] = ()) -> Epoch:
         self.certificates.alpha.take(alpha)
-        sparing = bool(self.setup.predictions)
-        self.epoch = Epoch.begin(book, alpha, start=len(self.certificates.log), asking=asking, sparing=sparing)
+        self.epoch = Epoch.begin(
+            book, alpha, start=len(self.certificates.log), asking=asking, sparing=bool(len(self._predicted_classes)),
+            early=self._predicts(book),
+        )  # fmt: skip
         self._pool, self._pool_of, self._n_learnt = Pool(self.epoch.drawable), None, 0
         self._teaches = {}
         return self.epoch
@@ -216,7 +218,7 @@ class Bela(AssessingMethod):
         if self.certificates.certified is not None:
             return book.n_rows if self._current_plan(book).role is Role.BOUNDS else 0
         looks = [bound.look for bound in self.certificates.bounds if bound.look is not None]
-        first = epoch.first_draws if self._predicts(book) and not self.certificates.revisions else 0
+        first = epoch.first_draws if self._predicts(book) else 0
         wanted = max((look.n_draws for look in looks if look.epoch is epoch), default=first)
         return max(wanted - len(epoch.drawn), 0)
 
@@ -266,13 +268,14 @@ class Bela(AssessingMethod):
             return self._own_learner
 
     def _predicts(self, book: Book) -> bool:
-        """Whether the first revision is what others have predicted, before anything is known: if that is anything."""
-        return bool((codes_now(book, self._predicted_classes) != UNKNOWN).any()) and not book.given
+        """Whether the next revision is the first, and is what others have predicted: if that is anything."""
+        found = bool((codes_now(book, self._predicted_classes) != UNKNOWN).any())
+        return found and not book.given and not self.certificates.revisions
 
     def revise(self, book: Book) -> Job | None:
         """Return the next revision's making when all rows that training picked are answered, or a release is due."""
         epoch = self.epoch
-        if self._predicts(book) and not self.certificates.revisions:
+        if self._predicts(book):
             return self._predicted(book)
         if not book.n_known:
             if self._prepared:
@@ -290,9 +293,8 @@ class Bela(AssessingMethod):
 
     def helper_rows(self, book: Book) -> Sequence[int]:
         """Return what the helper shall be asked, before the next revision is made."""
-        early = self._predicts(book) and not self.certificates.revisions  # what is picked first depends on it
-        if early or self.certificates.certified is not None or self._wants_release(book):
-            return ()
+        if self._predicts(book) or self.certificates.certified is not None or self._wants_release(book):
+            return ()  # what is picked first depends on what was predicted
         self._pick_first(book)
         return rows_for_helper(book, self.setup, self.epoch, self._teaches, self._n_learnt)
 
