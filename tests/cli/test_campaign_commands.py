@@ -57,6 +57,17 @@ def test_from_the_first_answer_to_a_verified_export(call: Any, table: Path) -> N
         assert "Yes." in call("verify", "pets.bela", "--export", name, *([] if name == "out" else ["--quick"])).out
 
 
+def test_labels_that_are_all_alike_are_said_to_be(call: Any, table: Path) -> None:
+    """Stopped before anything was learnt, the commonest answer is everybody's label: that is told, not passed over."""
+    typed = "+cat\n+dog\n1\nq\n"
+    says = "rows that were not answered have the same label, cat: more answers are needed"
+    assert f"all 77 {says}" in call("label", "--terminal", table, "--hide", "kind", typed=typed).out
+    assert f"Note: all 77 {says}" in call("export", "pets.bela", "--to", "early.csv").out
+    assert any(says in note for note in call("export", "pets.bela", "--to", "early.json", "--json").json["notes"])
+    call(*RUN, "--target", "0.8", "--campaign", "learnt.bela")
+    assert says not in call("export", "learnt.bela", "--to", "late.csv").out
+
+
 def test_formats_for_other_tools(call: Any, table: Path) -> None:
     """What is no table is written and verified too; an unknown format is told."""
     call(*RUN, *QUICK)

@@ -44,7 +44,8 @@ RUN = ("run", "pets.csv", "--truth", "kind", *PAPER)
         (("--encoding", "utf-16"), "pets.csv"),
         (("--features", "nowhere:function"), "nowhere"),
         (("--hide", "name", "--hide", "weight", "--hide", "height"), "no column"),
-        (("--campaign", "pets.csv"), "pets.csv"),
+        (("--campaign", "pets.csv"), "pets.csv is a file, not the folder of a campaign"),
+        (("--campaign", "pets.csv/inside"), "pets.csv is a file, not a folder"),
         (("--nonsense", "1"), "--nonsense"),
     ],
 )
@@ -93,7 +94,9 @@ def test_arrays_that_are_no_numbers(call: Any, table: Path) -> None:
     for bad in (np.nan, np.inf):
         X[7, 1] = bad
         np.save("X.npy", X)
-        assert "NaN or infinity" in call("label", "--terminal", "X.npy", status=2).err
+        said = call("label", "--terminal", "X.npy", status=2).err
+        assert "NaN or infinity" in said
+        assert "CSV" in said  # where gaps are taken
         assert not Path("X.bela").exists()
 
 

@@ -371,6 +371,17 @@ def test_known_answers_are_for_the_terminal(capsys: pytest.CaptureFixture[str], 
     assert "for the terminal" in fails(capsys, "certify", data, "--label", "kind", "--answers", file, "--page")
 
 
+@pytest.mark.parametrize("row", [-1, 99_999])
+def test_known_answers_about_other_rows(
+    capsys: pytest.CaptureFixture[str], data: Path, tmp_path: Path, row: int
+) -> None:
+    """Answers to rows that are not there are those of other data: they are refused, not left out in silence."""
+    file = tmp_path / "known.jsonl"
+    file.write_text(f'{{"row": {row}, "is": "cat"}}\n')
+    said = fails(capsys, "certify", data, "--label", "kind", "--answers", file)
+    assert f"row {row} of {file} is not in the data" in said
+
+
 def test_a_file_of_answers_of_an_earlier_version(data: Path, tmp_path: Path) -> None:
     """The answers of such a file are known; what was taken back or skipped in it is not."""
     lines = [

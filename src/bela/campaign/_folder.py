@@ -137,7 +137,7 @@ def create_campaign(
             needed=not others,
         )  # fmt: skip
         if tell is not None:
-            for line in (*plan.describe(), *plan.notices):
+            for line in (*plan.describe(), *plan.notices, *others.notices):
                 tell(line)
         if chosen.id_column is not None:
             row_ids(records, chosen.id_column)
@@ -151,8 +151,12 @@ def create_campaign(
         sync_folder(new)
         new.rename(path)
         sync_folder(path.parent)
+    except (FileExistsError, NotADirectoryError) as error:  # a file where a folder should be
+        what = f"{error.filename} is a file, not a folder: name another place"
+        raise JournalError(f"the campaign {path} cannot be made: {what}") from None
     except OSError as error:
-        raise JournalError(f"the campaign {path} cannot be made: {error.strerror or error}") from None
+        what = f"{error.strerror or error}: name a folder that you may write to (--campaign)"
+        raise JournalError(f"the campaign {path} cannot be made: {what}") from None
     finally:
         if new is not None:
             shutil.rmtree(new, ignore_errors=True)

@@ -32,6 +32,7 @@ class Predictions:
     columns: tuple[Names, ...] = ()
     brought: tuple[Names, ...] = ()
     values: Mapping[str, CodedColumn | FloatArray] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()  # of files that say nothing of some rows
 
     def __bool__(self) -> bool:
         return bool(self.columns or self.brought)
@@ -59,6 +60,7 @@ def find_predictions(table: Table, said: Iterable[str], *, id_column: str | None
     Rows of a file are those of the data in their order, or, where both have the `id_column`, those with the same id.
     """
     columns, brought, values = list[Names](), list[Names](), dict[str, CodedColumn | FloatArray]()
+    notices: list[str] = []
     for name in said:
         file = None if _columns_of(table, name) else _file_of(name)
         if file is None:
@@ -69,14 +71,14 @@ def find_predictions(table: Table, said: Iterable[str], *, id_column: str | None
                 raise ParameterError(f"--prediction {name}: there is no column {missing!r}, and no such file: {there}")
             columns.append(found)
         else:
-            names, kept = _read_file(table, file, name[len(str(file)) + 1 :], id_column)
+            names, kept = _read_file(table, file, name[len(str(file)) + 1 :], id_column, notices)
             brought.append(names)
             values |= kept
     first = [names[0] for names in (*columns, *brought)]
     for name in first:
         if first.count(name) > 1:
             raise ParameterError(f"the prediction {name!r} is named twice: once will do")
-    return Predictions(columns=tuple(columns), brought=tuple(brought), values=values)
+    return Predictions(columns=tuple(columns), brought=tuple(brought), values=values, notices=tuple(notices))
 
 
 def plain_name(said: str) -> str:
@@ -139,7 +141,7 @@ def _file_of(name: str) -> str | None:
 
 
 def _read_file(
-    table: Table, path: str, columns: str, id_column: str | None
+    table: Table, path: str, columns: str, id_column: str | None, notices: list[str]
 ) -> tuple[Names, dict[str, CodedColumn | FloatArray]]:
     """Return how the columns of a file are called from now on, and their values in the order of the data's rows."""
     file, name = open_table(path), Path(path).name
@@ -156,6 +158,10 @@ def _read_file(
     labels, scores = coded_labels(file, found[0]), [_numbers(file, score) for score in found[1:]]
     if place is not None:
         there = place != UNKNOWN
+        found_rows = int(there.sum())
+        if found_rows < max(table.n_rows, file.n_rows):
+            strange = f"{file.n_rows - found_rows:,} of its ids are not in the data"
+            notices.append(f"{name} has the ids of {found_rows:,} of {table.n_rows:,} rows, and {strange}")
         labels = CodedColumn(np.where(there, labels.places[place], UNKNOWN), labels.values)
         scores = [np.where(there, numbers[place], np.nan) for numbers in scores]
     names = tuple(":".join((name, *found[: i + 1])) for i in range(len(found)))

@@ -106,6 +106,8 @@ def read_settings(path: Path) -> Settings:
     """Read the settings of a campaign."""
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
+    except NotADirectoryError:
+        raise JournalError(f"{path.parent} is a file, not the folder of a campaign: name another place") from None
     except FileNotFoundError:
         raise JournalError(f"{path.parent} is not a campaign: there is no {path.name} in it") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

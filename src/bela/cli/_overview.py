@@ -115,8 +115,19 @@ class Overview:
         lines = self.lines()
         if self._campaign.n_asked or self._counts.n_given:
             to = quote(f"{Path(self._name).stem}-labelled.csv")
+            note = None if self._result is None else one_label_note(self._result)
+            lines += [] if note is None else [f"Note: {note}."]
             lines.append(f"The labels: bela export {quote(self._name)} --to {to}")
         return [*lines, f"To go on: {go_on} {quote(self._name)}"] if go_on else lines
+
+
+def one_label_note(result: Result) -> str | None:
+    """Return the sentence for labels that are all alike where nobody answered; None where they differ."""
+    inferred = result.labels[~result.known]
+    if len(inferred) < 2 or (inferred != inferred[0]).any():
+        return None
+    advice = "more answers are needed before rows are told apart"
+    return f"all {len(inferred):,} rows that were not answered have the same label, {name_of(inferred[0])}: {advice}"
 
 
 def _part_lines(result: Result) -> list[str]:

@@ -28,7 +28,7 @@ from bela.cli._mending import in_words, is_reached, mend, mistakes_found, to_jso
 from bela.cli._output import Output, check_place, watch
 from bela.cli._showing import count, first
 from bela.data import open_table
-from bela.errors import ParameterError
+from bela.errors import DataError, ParameterError
 from bela.oracles import TruthOracle
 from bela.protocols import Table
 from bela.records import DEFAULT_TARGET, Json
@@ -88,6 +88,9 @@ def certify(
             else:
                 if stored.campaign.book.questions:
                     output.say(f"Going on with {count(stored.campaign.n_asked, 'answer')} from {kept}.")
+                if strange := [row for row in known if not 0 <= row < stored.records.n_rows]:
+                    says = f"row {strange[0]} of {checking.answers} is not in the data, whose rows are 0 to"
+                    raise DataError(f"{says} {stored.records.n_rows - 1}: is it a file of answers about other data?")
                 answer_in_terminal(stored, output, known)
             result = audit_result(stored.campaign)
             _write_mistakes(checking.mistakes, stored.records, result.mistakes, stored.settings.prediction)

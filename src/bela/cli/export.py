@@ -10,7 +10,7 @@ from bela.campaign import StoredCampaign
 from bela.cli._campaigns import find_campaign, open_to_look
 from bela.cli._options import AllowCode, DaskAddress, FolderArgument, JsonFlag
 from bela.cli._output import Output
-from bela.cli._overview import document_of
+from bela.cli._overview import document_of, one_label_note
 from bela.cli._showing import count
 from bela.data import is_elsewhere, on_cluster
 from bela.errors import ParameterError
@@ -44,6 +44,8 @@ def export(
     with on_cluster(dask), open_to_look(path, output, allow_code=allow_code) as stored, output.bars() as bars:
         _refuse_the_data(stored, to)
         result = stored.campaign.result()
+        if sure is None and (alike := one_label_note(result)) is not None:
+            notes.append(alike)
         if sure is not None:
             result = keep_sure(result, sure)
         document = document_of(stored, result)

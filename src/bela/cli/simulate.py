@@ -156,6 +156,6 @@ def _read_labelled(
         table, exclude=[*columns, *predicted.apart, *options.hidden], seed=options.seed or 0, progress=bars,
         fetching=bars.say, needed=not predicted, **options.taken(),
     )  # fmt: skip
-    read = [*prepared.plan.describe_columns(EMBEDDED), *prepared.plan.notices]
+    read = [*prepared.plan.describe_columns(EMBEDDED), *prepared.plan.notices, *predicted.notices]
     notices = [*prepared.notices, *read, *(notice for name in columns for notice in label_notices(table, name))]
     return prepared, np.array(list(known.values())), predicted, notices

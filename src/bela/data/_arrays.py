@@ -18,6 +18,7 @@ from bela.protocols import Source
 from bela.records import AnyArray, IntArray, Matrix
 
 _BATCH_BYTES, _AT_ONCE = 16 << 20, 1 << 18
+FILL = "fill or drop them first, or give a table (a frame, CSV, Parquet), in which values may be missing"
 
 
 class ArraySource:
@@ -78,7 +79,7 @@ def _check_finite(matrix: Matrix) -> None:
         bad = np.flatnonzero(~np.isfinite(values))
         row = np.searchsorted(matrix.indptr, bad[0], "right") - 1 if is_sparse else bad[0] // matrix.shape[1]
         found = f"in {len(bad)} place(s), the first in row {row}"
-        raise DataError(f"the features hold NaN or infinity {found}: fill or drop them first")
+        raise DataError(f"the features hold NaN or infinity {found}: {FILL}")
 
 
 def _row_sums_are_finite(values: AnyArray) -> AnyArray:

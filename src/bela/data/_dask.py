@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from bela.data._arrays import ArrayTable, SourceRows, to_arrow
+from bela.data._arrays import FILL, ArrayTable, SourceRows, to_arrow
 from bela.data._arrow import check_names, fit, plain, widen
 from bela.data._cluster import Cluster, ClusterBlocks, piece_ends
 from bela.data._digests import U64, combine, digest_batch, digest_dense
@@ -50,7 +50,7 @@ class ClusterSource:
         bad = [found for found in blocks.each(_not_finite) if found[0]]
         if bad:
             found = f"in {sum(n for n, _ in bad)} place(s), the first in row {bad[0][1]}"
-            raise DataError(f"the features hold NaN or infinity {found}: fill or drop them first")
+            raise DataError(f"the features hold NaN or infinity {found}: {FILL}")
 
     @property
     def n_rows(self) -> int:

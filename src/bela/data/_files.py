@@ -182,7 +182,8 @@ class TextFile:
         self._raw.close()
         if isinstance(error, UnicodeError):  # undecodable, or UTF-16 without its mark
             shown = self.encoding.upper() if self.encoding.startswith("utf-") else self.encoding
-            reason, advice = str(error), "for example latin-1 or cp1252, or save it as UTF-8"
+            reason = str(error)
+            advice = "for example --encoding latin-1 or cp1252 (encoding= in Python), or save it as UTF-8"
             if isinstance(error, UnicodeDecodeError):
                 reason = f"{error.reason} at line {self._undecodable_line()}"
             found = f"{self.path} is not a text file in {shown}: {reason}"
