@@ -57,6 +57,17 @@ def test_from_the_first_answer_to_a_verified_export(call: Any, table: Path) -> N
         assert "Yes." in call("verify", "pets.bela", "--export", name, *([] if name == "out" else ["--quick"])).out
 
 
+def test_a_budget_that_is_too_small_for_the_target_is_said_to_be(call: Any, table: Path) -> None:
+    """Nobody is told that more answers are to go than they have."""
+    call(*RUN, "--target", "0.99", "--budget", "30")
+    with open_campaign("pets.bela") as stored:
+        stored.set_target(target=0.99, budget=32)
+    assert "more than the budget leaves" in call("status", "pets.bela").out
+    with open_campaign("pets.bela") as stored:
+        stored.set_target(target=0.99, budget=None)
+    assert " more answers to go (" in call("status", "pets.bela").out
+
+
 def test_labels_that_are_all_alike_are_said_to_be(call: Any, table: Path) -> None:
     """Stopped before anything was learnt, the commonest answer is everybody's label: that is told, not passed over."""
     typed = "+cat\n+dog\n1\nq\n"

@@ -99,7 +99,7 @@ def test_rows_of_a_file_by_their_ids(call, predicted, apart):
     found = call("simulate", predicted, *options, "--id", "n", "--json", "-").json
     assert found["certificate"]["lower"] >= 0.8
     begun = call("run", predicted, *options, "--id", "n", "--budget", "10")
-    assert "has the ids of 150 of 240 rows, and 0 of its ids are not in the data" in begun.out
+    assert "has the ids of 150 of 240 rows" in begun.out
     apart.write_text("\n".join([head, *(f"x{line}" for line in lines)]), encoding="utf-8")
     assert "none of the ids" in call("simulate", predicted, *options, "--id", "n", status=2).err
 

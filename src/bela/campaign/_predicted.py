@@ -160,8 +160,8 @@ def _read_file(
         there = place != UNKNOWN
         found_rows = int(there.sum())
         if found_rows < max(table.n_rows, file.n_rows):
-            strange = f"{file.n_rows - found_rows:,} of its ids are not in the data"
-            notices.append(f"{name} has the ids of {found_rows:,} of {table.n_rows:,} rows, and {strange}")
+            strange = f"; {file.n_rows - found_rows:,} more that no row has" if file.n_rows > found_rows else ""
+            notices.append(f"{name} has the ids of {found_rows:,} of {table.n_rows:,} rows{strange}")
         labels = CodedColumn(np.where(there, labels.places[place], UNKNOWN), labels.values)
         scores = [np.where(there, numbers[place], np.nan) for numbers in scores]
     names = tuple(":".join((name, *found[: i + 1])) for i in range(len(found)))

@@ -84,7 +84,10 @@ class Overview:
             return f"{_REASONS[self._campaign.stop_reason]}{aim}."
         if forecast is None:
             return f"There is more to ask{aim}."
-        return f"Some {forecast.answers:,} more answers to go ({forecast.low:,} to {forecast.high:,}){aim}."
+        some = f"{forecast.answers:,} more answers"
+        if budget is not None and forecast.answers > budget - self._campaign.n_asked:
+            return f"The target would take some {some}, more than the budget leaves: it certifies what it can{aim}."
+        return f"Some {some} to go ({forecast.low:,} to {forecast.high:,}){aim}."
 
     def ladder_lines(self) -> list[str]:
         """Say what each of some shares is expected to take."""
