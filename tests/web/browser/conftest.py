@@ -1,10 +1,9 @@
 """A real browser and real servers: Debian's Chromium, driven by Playwright."""
 
 import json
+import multiprocessing
 import shutil
 import socket
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -15,7 +14,6 @@ import pytest
 
 from bela.campaign import Team
 
-HERE = Path(__file__).parent
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
@@ -24,6 +22,10 @@ FLAGS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 DESKTOP = {"width": 1280, "height": 800}
+# Servers come from a process that has read the libraries already: most of what it takes to start one.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["bela.web", *(f"sklearn.{part}" for part in ("cluster", "ensemble", "linear_model"))])
+SERVE = "import runpy; runpy.run_path(path)['main'](**arguments)"  # a file of tests is no module that can be imported
 PATIENCE = 60_000  # milliseconds that anything may take, as the machine may be busy; nothing waits for longer
 
 
@@ -64,19 +66,19 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.url = f"http://localhost:{self.port}/"
-        self._arguments = arguments | {"port": self.port}
         self.folder = Path(str(arguments["folder"]))
         self._log = Path(f"{self.folder}.log")
-        self._process: subprocess.Popen[bytes] | None = None
+        self._arguments = arguments | {"port": self.port, "log": str(self._log)}
+        self._process: multiprocessing.process.BaseProcess
         self.start()
 
     def start(self) -> None:
         """Start, and wait until the page is there."""
-        command = [sys.executable, str(HERE / "serve_campaign.py"), json.dumps(self._arguments)]
-        with self._log.open("wb") as log:  # not a pipe, which might fill up while nobody reads it
-            self._process = subprocess.Popen(command, stdout=log, stderr=log)
+        script = {"path": str(Path(__file__).with_name("serve_campaign.py")), "arguments": self._arguments}
+        self._process = PROCESSES.Process(target=exec, args=[SERVE, script])
+        self._process.start()
         end = time.monotonic() + 120
-        while time.monotonic() < end and self._process.poll() is None:
+        while time.monotonic() < end and self._process.is_alive():
             try:
                 self.get("state")
                 return
@@ -124,7 +126,7 @@ class Server:
     def kill(self) -> None:
         """Kill it without a warning."""
         self._process.kill()
-        self._process.wait(60)
+        self._process.join(60)
 
 
 @pytest.fixture(scope="session")

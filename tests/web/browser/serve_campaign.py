@@ -1,10 +1,6 @@
-"""Serve a campaign for a test until it is killed; the one argument is a JSON object with the arguments of `main`.
+"""Serve a campaign for a test until the process is killed."""
 
-Creates the campaign if it is not there, with the settings given, and answers its first questions by the truth if asked.
-"""
-
-import json
-import sys
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +9,16 @@ from bela.campaign import create_campaign, open_campaign
 from bela.web import serve
 
 
-def main(*, data: str, folder: str, port: int, settings: dict, serving: dict, answered: int = 0) -> None:
-    """Open or create the campaign, and serve it: to a team by links, and to one person without."""
+def main(
+    *, data: str, folder: str, port: int, settings: dict, serving: dict, log: str, answered: int = 0
+) -> None:  # fmt: skip
+    """Open or create the campaign, and serve it: to a team by links, and to one person without.
+
+    It is created with the settings given, if it is not there; its first questions are answered by the truth if asked.
+    """
+    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)  # not a pipe, which might fill up while nobody reads it
+    os.dup2(said, 1)
+    os.dup2(said, 2)
     path = Path(folder)
     if path.exists():
         stored = open_campaign(path, background=True)
@@ -25,7 +29,3 @@ def main(*, data: str, folder: str, port: int, settings: dict, serving: dict, an
             for question in stored.campaign.ask(10):
                 stored.campaign.tell(question.id, str(truth[question.row]), by="the start")
     serve(stored, port=port, token=bool(serving.get("team")), open_browser=False, **serving)
-
-
-if __name__ == "__main__":
-    main(**json.loads(sys.argv[1]))
