@@ -31,10 +31,10 @@ def rounds(*options: object) -> list[dict[str, Any]]:
 
 def test_killed_at_random_moments() -> None:
     """While it opens, asks, writes, exports: all that was acknowledged is there, and replays to what was seen live."""
-    found = rounds("--kills", 12, "--rows", 150, "--actions", 15)
-    assert sum(case["died"] != "closed" for case in found) == 12
+    found = rounds("--kills", 8, "--rows", 150, "--actions", 15)
+    assert sum(case["died"] != "closed" for case in found) == 8
     assert [case for case in found if case["wrong"]] == []
-    assert sum(case["acknowledged"] for case in found) > 30
+    assert sum(case["acknowledged"] for case in found) > 20
 
 
 def test_a_full_disk() -> None:
