@@ -42,6 +42,21 @@ def test_the_certificate_is_seldom_too_high(how):
     assert stats.binomtest(failed, RUNS, 0.2, alternative="greater").pvalue > 0.01
 
 
+def test_a_prediction_of_few_rows_is_not_what_a_campaign_begins_with():
+    """It is learnt from like others, but a look at its labels would be wasted, and a small budget with it."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 4, 600)
+    labels = [int(truth[7]) if row == 7 else None for row in range(600)]
+    campaign = Campaign(rng.normal(size=(600, 6)) + 3 * np.eye(4, 6)[truth], predictions={"m": labels}, budget=20)
+    while campaign.stop_reason is None:
+        for question in campaign.ask():
+            campaign.tell(question.id, int(truth[question.row]))
+    result = campaign.result()
+    right = np.mean(result.labels == truth)
+    assert right > 0.8
+    assert result.probability.mean() < right + 0.1
+
+
 def mended(truth, labels, n_draws):
     """Return predictions put right where the first draws of a campaign found them wrong."""
     campaign = Campaign(None, predictions={"m": labels}, target=0.9, confidence=0.8)

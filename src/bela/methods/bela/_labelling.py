@@ -14,6 +14,7 @@ from bela.records import UNKNOWN, IntArray, Labelling, Prediction
 from bela.storage import empty_array
 
 _BLOCK = 1 << 20  # rows that are labelled at once
+_MOST = 0.9  # of the rows, that a prediction must be about for its labels to be those that a campaign begins with
 
 
 def make_learner(setup: Setup) -> Learner:
@@ -38,6 +39,16 @@ def predicted_classes(setup: Setup) -> IntArray:
     """Return the class codes that somebody has predicted of some row, more than once if several have."""
     found = [classes_in(one.codes) for one in setup.predictions.values()]
     return np.concatenate([np.array([], dtype=np.intp), *found])
+
+
+def labels_to_begin_with(setup: Setup) -> IntArray:
+    """Return the class codes of predictions for most rows: of fewer, nothing could be said that is worth a look."""
+    most = [one.codes for one in setup.predictions.values() if _n_predicted(one.codes) >= _MOST * len(one.codes)]
+    return np.concatenate([np.array([], dtype=np.intp), *(classes_in(codes) for codes in most)])
+
+
+def _n_predicted(codes: IntArray) -> int:
+    return sum(int((codes[at : at + _BLOCK] != UNKNOWN).sum()) for at in range(0, len(codes), _BLOCK))
 
 
 def first_questions(setup: Setup, learner: Learner, rng: np.random.Generator) -> IntArray:

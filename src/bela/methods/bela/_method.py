@@ -21,7 +21,7 @@ from bela.methods.bela._helping import (  # isort: skip
     declined_rows, examples_for_helper, helped_answers, is_worthless, rows_for_helper,
 )  # fmt: skip
 from bela.methods.bela._labelling import (  # isort: skip
-    first_questions, label_rows, learner_of_predictions, make_learner, predicted_classes,
+    first_questions, label_rows, labels_to_begin_with, learner_of_predictions, make_learner, predicted_classes,
 )  # fmt: skip
 from bela.methods.bela._looks import TRAINING, Epoch
 from bela.methods.bela._parts import take_parts
@@ -57,14 +57,14 @@ class Bela(AssessingMethod):
 
     def __init__(self, setup: Setup, *, learner: Learner | None = None) -> None:
         super().__init__(setup)
-        self._own_learner, self._predicted_classes = learner, predicted_classes(setup)
-        self._making, self._prepared = threading.Lock(), False
+        self._own_learner = learner
+        self._predicted_classes, self._begins_with = predicted_classes(setup), labels_to_begin_with(setup)
+        self._making, self._prepared, self._picked_first = threading.Lock(), False, False
         self.certificates = Certificates(1 - setup.confidence, mends=bool(len(self._predicted_classes)))
         self.epoch: Epoch  # from the first event on
         self._teaches: dict[int, int] = {}  # row to the first answer to it, UNKNOWN if it was declined
         self._since_draw: set[int] = set()  # rows answered since the outcome of a draw was last known
         self._n_learnt = 0  # batches of the epoch that the last revision has learnt
-        self._picked_first = False
         self._pool: Pool
         self._pool_of: int | None = None  # the revision whose bins the pool has, if any
         self._representative: dict[int, float] = {}  # how many rows like it each row stands for, if it was drawn
@@ -269,7 +269,7 @@ class Bela(AssessingMethod):
 
     def _predicts(self, book: Book) -> bool:
         """Whether the next revision is the first, and is what others have predicted: if that is anything."""
-        found = bool((codes_now(book, self._predicted_classes) != UNKNOWN).any())
+        found = bool((codes_now(book, self._begins_with) != UNKNOWN).any())
         return found and not book.given and not self.certificates.revisions
 
     def revise(self, book: Book) -> Job | None:
