@@ -47,7 +47,7 @@ def test_a_prediction_of_few_rows_is_not_what_a_campaign_begins_with():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 4, 600)
     labels = [int(truth[7]) if row == 7 else None for row in range(600)]
-    campaign = Campaign(rng.normal(size=(600, 6)) + 3 * np.eye(4, 6)[truth], predictions={"m": labels}, budget=20)
+    campaign = Campaign(rng.normal(size=(600, 6)) + 5 * np.eye(4, 6)[truth], predictions={"m": labels}, budget=20)
     while campaign.stop_reason is None:
         for question in campaign.ask():
             campaign.tell(question.id, int(truth[question.row]))
