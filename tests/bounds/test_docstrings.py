@@ -11,7 +11,7 @@ from bela.bounds import BOUNDS
 
 CLAIM_NOTHING = {
     "ErrorCurves", "Population", "bend", "check_counts", "check_inside", "best_power", "draw_order", "draws_needed",
-    "draws_to_mend", "error_grid", "even_weights", "growth", "level_reached", "likely_shares", "log_falling",
+    "draws_to_mend", "error_grid", "even_weights", "growth", "likely_shares", "log_falling",
     "log_tail", "mending_weights", "needs_mending", "priorities", "tilt",
 }  # fmt: skip
 """Guesses, forecasts, orders and arithmetic."""

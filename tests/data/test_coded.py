@@ -69,7 +69,7 @@ def test_values_can_be_replaced():
     found = column.replaced([None if text == "" else text.strip() for text in column.values])
     assert list(found) == ["a", "a", "b", None, None]
     assert found.values == ("a", "b")
-    assert column.table_of([5, 6, 7, 8], missing=9).tolist() == [5, 6, 7, 9, 8]
+    assert column.table_of([5, 6, 7, 8]).tolist() == [5, 6, 7, UNKNOWN, 8]
     assert found.to_arrow().to_pylist() == list(found)
     for values in ([1, None, 2**64 - 1], [True, None], [None, None]):
         assert code_values(values).to_arrow().to_pylist() == values

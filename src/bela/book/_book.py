@@ -319,6 +319,11 @@ class Book:
         return len(self.answered) + len(self.rejected)
 
     @property
+    def n_left(self) -> int:
+        """How many more answers there may be: what the budget leaves, or one for each row."""
+        return (self.n_rows if self.budget is None else self.budget) - self.n_asked
+
+    @property
     def n_skipped(self) -> int:
         """How many questions were left unanswered."""
         return len(self.questions) - self.n_asked - len(self.open)

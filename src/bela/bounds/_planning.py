@@ -82,15 +82,6 @@ def draws_needed(
     return np.where(rate > 0, nats / np.maximum(rate, 1e-300), math.inf)
 
 
-def level_reached(share: FloatArray, guess: FloatArray, n_draws: float, alpha: float) -> float:
-    """Smallest share of errors that so many draws are expected to rule out."""
-    mean = float(guess @ share)
-    levels = mean + (1.0 - mean) * np.linspace(0.0, 1.0, 101)[1:-1] ** 2
-    rate = growth(share, np.broadcast_to(guess, (len(levels), len(guess))), levels)
-    ruled_out = n_draws * rate >= math.log(1.0 / alpha) + HESITATION
-    return float(levels[ruled_out.argmax()]) if ruled_out.any() else 1.0
-
-
 def likely_shares(bets: ErrorBets, quantiles: FloatArray) -> FloatArray:
     """Shares of errors in each bin, one row a quantile of the overall share, as the bets see it by now."""
     curves = bets._curves

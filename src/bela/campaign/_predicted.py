@@ -192,8 +192,9 @@ def _numbers(table: Table, column: str) -> FloatArray:
 
 
 def _number(value: object) -> float:
+    text = str(value).strip()
     try:
-        number = float(str(value).strip().removesuffix("%"))  # the higher the surer: of what it is a share, is one
+        number = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
         return math.nan
     return number if math.isfinite(number) else math.nan

@@ -85,7 +85,7 @@ class Overview:
         if forecast is None:
             return f"There is more to ask{aim}."
         some = f"{forecast.answers:,} more answers"
-        if budget is not None and forecast.answers > budget - self._campaign.n_asked:
+        if budget is not None and forecast.answers > self._campaign.book.n_left:
             return f"The target would take some {some}, more than the budget leaves: it certifies what it can{aim}."
         return f"Some {some} to go ({forecast.low:,} to {forecast.high:,}){aim}."
 

@@ -49,9 +49,9 @@ class CodedColumn(Sequence[Any]):
     def _block(self, start: int) -> IntArray:
         return self.places[start : start + BLOCK]
 
-    def table_of(self, codes: Sequence[int], missing: int = UNKNOWN) -> IntArray:
-        """Return what a code for each value makes of each row, and this one where there is none."""
-        table = np.array([*codes, missing], dtype=np.int32)
+    def table_of(self, codes: Sequence[int]) -> IntArray:
+        """Return what a code for each value makes of each row, UNKNOWN where there is none."""
+        table = np.array([*codes, UNKNOWN], dtype=np.int32)
         found = empty_array((len(self),), np.int32)
         for start in range(0, len(self), BLOCK):
             found[start : start + BLOCK] = table[self._block(start)]

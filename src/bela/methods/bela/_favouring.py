@@ -66,7 +66,7 @@ def favour(book: Book, certificates: Certificates, replay: Replay, pool: Pool) -
     alpha = certificates.alpha_of(replay.index)
     need = np.maximum(outlook.needs(alpha), 1.0)
     # Judged by all that the release may draw, not by what is left of it: nobody is given up on the last few draws.
-    beyond = _out_of_reach(outlook.needs(alpha, 1.0), _STRETCH * (replay.n_draws + _n_left(book)))
+    beyond = _out_of_reach(outlook.needs(alpha, 1.0), _STRETCH * (replay.n_draws + book.n_left))
     need[~left.any(axis=1) | outlook.reached | beyond] = 0.0
     if not need.any():
         return np.concatenate([bins, np.ones(len(left))])
@@ -97,7 +97,7 @@ def plan_for_classes(plan: Plan, situation: Situation, certificates: Certificate
         return replace(plan, role=Role.BOUNDS if int(bounds.argmax()) == 0 else Role.TRAINING)
     if plan.role is Role.TRAINING or plan.forecast is None:
         return plan
-    left = _n_left(book)
+    left = book.n_left
     if plan.forecast.answers > left:  # what was released is all that the budget will bring
         return plan
     index = certificates.certified
@@ -122,15 +122,11 @@ def _bounds_of_a_class(situation: Situation) -> FloatArray:
     """Return what the budget will certify of a class of the usual size if everything is released now, or later."""
     ahead, book, revision = _Ahead(situation), situation.book, situation.certified
     n_classes = int((count_rows(revision.codes, revision.bin >= 0) > 0).sum())
-    draws = np.maximum(_n_left(book) - ahead.extra, 0.0) / max(n_classes, 1)
+    draws = np.maximum(book.n_left - ahead.extra, 0.0) / max(n_classes, 1)
     likely = float(likely_shares(situation.bets, np.array([0.5]))[0] @ ahead.share)
     wrong = np.clip(likely * ahead.factor, 1e-5, 0.98) * draws
     alpha = max(situation.last_alpha, 1e-12) / max(n_classes, 1)
     return np.where(draws > 0, share_lower(draws, wrong, alpha=alpha), 0.0)
-
-
-def _n_left(book: Book) -> int:
-    return (book.budget or book.n_rows) - book.n_asked
 
 
 def _out_of_reach(need: FloatArray, draws: float) -> BoolArray:

@@ -85,13 +85,12 @@ class Plan:
 def make_plan(situation: Situation) -> Plan:
     """Compare certifying what there is now with training on until a later release."""
     ahead, book = _Ahead(situation), situation.book
-    left = None if book.budget is None else book.budget - book.n_asked
-    if book.target is None and left is None:
+    if book.target is None and book.budget is None:
         return Plan(role=Role.BOUNDS if situation.released else Role.TRAINING)
     if book.target is None:
         return _spend(situation, ahead)
     certify, forecast = _expect(situation, ahead, book.target)
-    if left is not None and forecast.answers > left:  # out of reach: the most that can be had
+    if book.budget is not None and forecast.answers > book.n_left:  # out of reach: the most that can be had
         return replace(_spend(situation, ahead), forecast=forecast)
     return Plan(role=Role.BOUNDS if certify else Role.TRAINING, forecast=forecast)
 
@@ -232,7 +231,7 @@ class _Ahead:
     def reached(self) -> tuple[FloatArray, int]:
         """Shares certified when the budget is used up, by a look at a release now or later; and its draws if now."""
         situation, book = self.situation, self.situation.book
-        left = max((book.budget or book.n_rows) - book.n_asked, 0)
+        left = max(book.n_left, 0)
         draws = np.maximum(left - self.extra, 0.0)
         error = np.clip(float(likely_shares(situation.bets, np.array([0.5]))[0] @ self.share) * self.factor, 1e-5, 0.98)
         right = share_lower(draws, error * draws, alpha=max(situation.last_alpha, 1e-12))
