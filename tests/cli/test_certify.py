@@ -406,6 +406,7 @@ def test_a_file_of_answers_of_an_earlier_version(data: Path, tmp_path: Path) -> 
         ('{"row": 1, "is": "cat"}\n{"is": "cat"}\n', "line 2"),
         ('{"row": "1", "is": "cat"}\n', "line 1"),
         ('{"row": 1, "is": [2]}\n', "line 1"),
+        ('{"row": 1, "iss": "cat"}\n', 'as {"row": 7, "is": "cat"} does'),
     ],
 )
 def test_a_file_that_has_no_answers(

@@ -169,10 +169,12 @@ def read_answers(path: Path) -> dict[int, str | None]:
         if not isinstance(record, dict):
             raise DataError(f"{path} has no answer in line {number}: it is not a file of answers, or it was changed")
         row = rows.get(record["undo"], -1) if "undo" in record else record.get("row")
-        if type(row) is not int or not isinstance(record.get("is"), str | int | float | None):
+        says = record.keys() & {"is", "undo", "skip", "draw"}
+        if type(row) is not int or not says or not isinstance(record.get("is"), str | int | float | None):
             if "bela" in record and number == 1:
                 continue
-            raise DataError(f"{path} is not a file of answers: line {number} says nothing about a row")
+            like = 'as {"row": 7, "is": "cat"} does'
+            raise DataError(f"{path} is not a file of answers: line {number} does not say what a row is, {like}")
         answers.pop(row, None)
         rows[record.get("answer", record.get("skip"))] = row
         if "is" in record:
