@@ -417,7 +417,15 @@ class EasyFirst(Bela):
         return [Proposal(row=int(row), role=Role.BOUNDS, revision=book.n_revisions) for row in chosen]
 
 
-class WholeAlphas(Bela):
+class Uncounted(Bela):
+    """Nobody counts what looks have spent, so that there is always more of it."""
+
+    def _adopt(self, book: Book, event: Revised) -> None:
+        super()._adopt(book, event)
+        self.epoch.spent = 0.0
+
+
+class WholeAlphas(Uncounted):
     """Each of three looks at every revision may fail with all of alpha, and the best of them is reported."""
 
     def _separated(self, book: Book) -> RevisionJob:
@@ -426,7 +434,7 @@ class WholeAlphas(Bela):
         return replace(job, looks=tuple((n * part // 3, alpha) for n, _ in job.looks for part in (1, 2, 3)))
 
 
-class Peeking(Bela):
+class Peeking(Uncounted):
     """The bound for one look is looked at after every draw, and the best is kept."""
 
     def _adopt(self, book: Book, event: Revised) -> None:
