@@ -189,6 +189,10 @@ LOOK = """() => ({
 })"""
 
 
+HOLD = "(send) => new Promise((done) => window.heldRequests.push(() => done(send())))"
+FAIL = "() => Promise.reject(new TypeError('there is no connection'))"
+
+
 class Visitor:
     """Somebody at a page: what they see and what they press."""
 
@@ -207,13 +211,6 @@ class Visitor:
             self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE)
         except Exception as error:  # of a package that need not be installed
             raise AssertionError(f"{error}\n{condition}, {argument!r}; there is {self.page.evaluate(LOOK)}") from None
-
-    def until(self, condition: Callable[[], object]) -> None:
-        """Wait until something holds here, while the page goes on; whoever waits in vain says what is on it."""
-        end = time.monotonic() + PATIENCE / 1000
-        while not condition():
-            assert time.monotonic() < end, f"in vain; there is {self.page.evaluate(LOOK)}"
-            self.page.wait_for_timeout(50)
 
     @property
     def row(self) -> int:
@@ -275,15 +272,33 @@ class Visitor:
             self.page.keyboard.press(self.truth[row])
         self.page.keyboard.press("Enter")
 
-    def hold(self, path: str) -> list:
-        """Keep requests to this path on their way; return those that there are, to be let go."""
-        held: list = []
+    def intercept(self, path: str, instead: str) -> None:
+        """Do something instead of sending requests to this path, until they are let go.
 
-        def keep(route) -> None:
-            held.append(route)
+        By the page itself: a browser that is told to intercept requests goes on sending some for a moment.
+        """
+        self.page.evaluate(
+            f"""(path) => {{
+                const fetched = window.fetch;
+                const instead = {instead};
+                window.heldRequests = [];
+                window.fetch = (url, options) => new URL(url, location).pathname === path
+                    ? instead((other = options) => fetched(url, other), options) : fetched(url, options);
+                window.letGo = () => {{
+                    window.fetch = fetched;
+                    window.heldRequests.forEach((go) => go());
+                }};
+            }}""",
+            path,
+        )
 
-        self.page.route(path, keep)
-        return held
+    def holds(self, n: int) -> None:
+        """Wait until so many requests are held."""
+        self.wait("(n) => window.heldRequests.length >= n", n)
+
+    def let_go(self) -> None:
+        """Let all requests go that are held, and send those that come."""
+        self.page.evaluate("() => window.letGo()")
 
     def settle(self) -> None:
         """Wait until the server has everything."""

@@ -4,6 +4,7 @@ import json
 import urllib.request
 
 import pytest
+from tests.web.browser.conftest import FAIL, HOLD
 
 
 def test_a_key_answers_and_shows_the_next_row(visit, team):
@@ -52,12 +53,11 @@ def test_nothing_is_answered_while_an_undo_is_under_way(visit, serve):
     cid = visit(team.url, "Cid")
     rows = [cid.answer() for _ in range(2)]
     cid.settle()
-    held = cid.hold("**/api/undo")
+    cid.intercept("/api/undo", HOLD)
     cid.page.keyboard.press("Backspace")
-    cid.until(lambda: held)
+    cid.holds(1)
     cid.page.keyboard.press("5")
-    held[0].continue_()
-    cid.page.unroute("**/api/undo")
+    cid.let_go()
     cid.wait("(row) => document.querySelector('h1').textContent === `Row ${row}`", rows[1])
     cid.settle()
     assert team.answers_of("Cid", 1) == 1
@@ -68,13 +68,11 @@ def test_undo_pressed_twice_takes_back_two(visit, team):
     coy = visit(team.url, "Coy")
     rows = [coy.answer() for _ in range(3)]
     coy.settle()
-    held = coy.hold("**/api/undo")
+    coy.intercept("/api/undo", HOLD)
     coy.page.keyboard.press("Backspace")
     coy.page.keyboard.press("Backspace")
-    for n in (1, 2):
-        coy.until(lambda n=n: len(held) == n)
-        held[-1].continue_()
-    coy.page.unroute("**/api/undo")
+    coy.holds(1)
+    coy.let_go()
     coy.wait("(row) => document.querySelector('h1').textContent === `Row ${row}`", rows[1])
     assert team.answers_of("Coy", 1) == 1
 
@@ -197,12 +195,11 @@ def test_answers_wait_while_there_is_no_connection(visit, team):
 def test_answers_survive_a_page_that_is_closed_without_a_connection(visit, team):
     """What was not sent is sent when the page is opened again."""
     jan = visit(team.url, "Jan", alarmed=False)
-    jan.page.context.route("**/api/answers", lambda route: route.abort())
+    jan.intercept("/api/answers", FAIL)
     for _ in range(3):
         jan.answer()
     other = jan.page.context.new_page()
     jan.page.close()
-    other.context.unroute("**/api/answers")
     other.goto(team.url)
     jan.page = other
     jan.settle()
@@ -212,14 +209,13 @@ def test_answers_survive_a_page_that_is_closed_without_a_connection(visit, team)
 def test_undo_without_a_connection(visit, team):
     """An answer that has not arrived is taken back in the browser; what is answered then is what counts."""
     kim = visit(team.url, "Kim", alarmed=False)
-    context = kim.page.context
-    context.route("**/api/answers", lambda route: route.abort())
+    kim.intercept("/api/answers", FAIL)
     row = kim.row
     kim.press("9" if kim.truth[row] != "9" else "8")
     kim.page.locator("#away").wait_for()
     kim.press("Backspace")
     assert kim.answer() == row
-    context.unroute("**/api/answers")
+    kim.let_go()
     kim.settle()
     assert team.get(f"rows/{row}")["label"] == kim.truth[row]
     assert team.answers_of("Kim", 1) == 1
@@ -252,7 +248,7 @@ def test_undo_while_the_next_grid_is_on_its_way(visit, team):
     luc = visit(team.url, "Luc")
     alone = len(luc.to_grid())
     rows = luc.tiles
-    held = luc.hold("**/api/lease")
+    luc.intercept("/api/lease", HOLD)
     luc.confirm()
     luc.toast("answered")
     luc.settle()
@@ -260,11 +256,17 @@ def test_undo_while_the_next_grid_is_on_its_way(visit, team):
     luc.page.locator(".tiles.over").wait_for()
     luc.page.keyboard.press("Backspace")
     luc.page.locator(".tiles:not(.over)").wait_for()
-    for route in held:
-        route.continue_()
-    luc.page.unroute("**/api/lease")
+    luc.let_go()
     assert team.answers_of("Luc", alone) == alone
     assert luc.tiles == rows
+
+
+SPOIL = """(send, options) => {
+    const { answers } = JSON.parse(options.body);
+    window.spoilt ??= answers.at(-1).question;
+    for (const answer of answers) if (answer.question === window.spoilt) answer.label = 'x'.repeat(100000);
+    return send({ ...options, body: JSON.stringify({ answers }) });
+}"""  # makes something of the last answer that is not a label, whenever it is sent
 
 
 def test_undo_takes_back_what_the_server_has_of_a_grid(visit, serve):
@@ -275,21 +277,10 @@ def test_undo_takes_back_what_the_server_has_of_a_grid(visit, serve):
     while len(rows := ned.tiles) < 2 or not alone:
         ned.confirm()
         alone += len(rows) + len(ned.to_grid(switch=False))
-    spoilt = []
-
-    def spoil(route):
-        """Make something of the last answer that is not a label, whenever it is sent."""
-        body = route.request.post_data_json
-        spoilt.append(body["answers"][-1]["question"])
-        for answer in body["answers"]:
-            if answer["question"] == spoilt[0]:
-                answer["label"] = "x" * 100_000
-        route.continue_(post_data=json.dumps(body))
-
-    ned.page.route("**/api/answers", spoil)
+    ned.intercept("/api/answers", SPOIL)
     ned.confirm()
     ned.toast("An answer was not taken")
-    ned.page.unroute("**/api/answers")
+    ned.let_go()
     taken = alone + len(rows) - 1
     assert server.answers_of("Ned", taken) == taken
     ned.page.keyboard.press("Backspace")
