@@ -183,7 +183,7 @@ def test_what_makes_no_sense():
     """One sentence each."""
     X, _ = clusters()
     for wrong, message in (
-        ({"class_target": 1.5, "target": 0.9}, "class_target is a share"),
+        ({"class_target": 1.5, "target": 0.9}, "a class target is a share"),
         ({"class_target": 0.9}, "beside a target or a budget"),
         ({"class_target": 0.9, "target": 0.9, "method": "random"}, "cannot aim at classes"),
     ):

@@ -23,13 +23,13 @@ def check_limits(
     if target is not None and not 0 < target <= 1:
         raise ParameterError(f"target is a share above 0 and at most 1, not {target}")
     if class_target is not None and not 0 < class_target <= 1:
-        raise ParameterError(f"class_target is a share above 0 and at most 1, not {class_target}")
+        raise ParameterError(f"a class target is a share above 0 and at most 1, not {class_target}")
     if budget is not None and not (0 <= budget <= n_rows and int(budget) == budget):
         raise ParameterError(f"budget is a whole number from 0 to the number of rows, {n_rows}, not {budget}")
     if class_target is not None and target is None and budget is None:
         raise ParameterError("a class target stands beside a target or a budget: give one of them too")
     if class_target is not None and method != DEFAULT_METHOD:
-        raise ParameterError(f"the method {method!r} cannot aim at classes: leave class_target out, or use 'bela'")
+        raise ParameterError(f"the method {method!r} cannot aim at classes: leave the class target out, or use 'bela'")
     return {
         "target": None if target is None else float(target), "budget": None if budget is None else int(budget),
         "class_target": None if class_target is None else float(class_target),

@@ -3,6 +3,7 @@
 from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from shlex import quote
 from typing import cast
@@ -91,8 +92,8 @@ class Overview:
 
     def ladder_lines(self) -> list[str]:
         """Say what each of some shares is expected to take."""
-        ladder = self._campaign.ladder
-        return [f"To certify {percent_text(rung.share)}: {rung_text(rung)}." for rung in ladder]
+        runs = groupby(self._campaign.ladder, key=rung_text)  # five times the same would be read as five things
+        return [f"To certify {', '.join(percent_text(rung.share) for rung in run)}: {text}." for text, run in runs]
 
     def class_lines(self) -> list[str]:
         """Say which classes there are, the largest first, with their rows."""

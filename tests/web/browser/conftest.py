@@ -180,7 +180,7 @@ new MutationObserver((changes) => {
 
 LOOK = """() => ({
     title: document.querySelector('h1')?.textContent,
-    answering: document.querySelector('.answer')?.outerHTML.slice(0, 200),
+    mode: document.querySelector('.answering')?.dataset.mode,
     focus: document.activeElement?.outerHTML.slice(0, 200),
     dialog: document.querySelector('dialog[open]')?.textContent.slice(0, 200),
     notes: window.seenNotes,
