@@ -254,6 +254,33 @@ def many_labellings(rng: np.random.Generator, alpha: float, broken: str | None =
     return False
 
 
+def given_up(rng: np.random.Generator, alpha: float, broken: str | None = None) -> bool:
+    """One labelling after the other is bet on until luck turns; what its bets have not lost is staked on the next.
+
+    Each has one error more than may be claimed. broken: "returned" (all comes back, lost or not).
+    """
+    n_bins, size, left_alpha = 3, 20, alpha
+    bin_of = np.repeat(np.arange(n_bins), size)
+    for _ in range(20):
+        wrong = rng.random(n_bins * size) < np.array([0.5, 0.25, 0.1])[bin_of]
+        errors, left = int(wrong.sum()), np.ones(n_bins * size, dtype=bool)
+        part = 0.75 * left_alpha
+        bets = ErrorBets(
+            np.full(n_bins, size), alpha=part, seen=np.full(n_bins, 10), wrong=[5, 2, 1], aim=errors - 1, least=errors
+        )
+        for t in range(20):
+            weights = bets.weights()
+            row = draw(rng, weights[bin_of] * left)
+            left[row] = False
+            bets.observe(int(bin_of[row]), wrong=bool(wrong[row]), weights=weights)
+            if misled(bets, errors):
+                return True
+            if t >= 5 and bets.nats_won(errors) < 0.0:
+                break
+        left_alpha += part * (0.0 if broken == "returned" else bets.worth - 1.0)
+    return False
+
+
 TIGHT: dict[str, Callable[..., bool]] = {"on the grid": on_the_grid}
 """Designs in which a bound that wastes nothing fails about as often as it may."""
 
@@ -264,6 +291,7 @@ DESIGNS: dict[str, tuple[Callable[..., bool], tuple[str, ...]]] = {
     "more training": (more_training, ("unskipped", "peeked")),
     "revisions": (revisions, ("weights",)),
     "many labellings": (many_labellings, ("union",)),
+    "given up": (given_up, ("returned",)),
 }
 
 

@@ -180,6 +180,27 @@ def test_exact_failure_probability_of_small_populations(sizes: tuple[int, ...]) 
     assert worst > 0.05  # the law is not kept by never claiming anything
 
 
+@pytest.mark.parametrize("sizes", [(3, 2), (6,)])
+def test_bets_that_claim_no_less_are_worth_no_more_than_their_true_product(sizes: tuple[int, ...]) -> None:
+    """With all numbers of errors from `least` on, `worth` is below the product against each, so against the true one.
+
+    The bound never falls below `least` - 1; without that, the product against the aim says nothing of smaller numbers.
+    """
+    rng, too_much = np.random.default_rng(0), 0
+    for _ in range(30):
+        aim = int(rng.integers(1, sum(sizes) - 1))
+        bets, all_of_them = (ErrorBets(sizes, alpha=0.1, aim=aim, least=least) for least in (aim + 1, 1))
+        for cell in rng.permutation(np.repeat(np.arange(len(sizes)), sizes)):
+            wrong = bool(rng.random() < 0.3)
+            for one in (bets, all_of_them):
+                one.observe(int(cell), wrong=wrong, weights=np.ones(len(sizes)))
+            products = np.exp(bets._log_m)
+            assert bets.worth <= min(float(products.min(initial=1.0)), 1.0) + 1e-12
+            assert bets.errors_upper >= min(aim, bets.found + bets.n_left)
+            too_much += math.exp(all_of_them.nats_won(aim + 1)) > math.exp(all_of_them.nats_won(1)) + 1e-9
+    assert too_much
+
+
 def test_exact_failure_probability_sees_ignored_weights() -> None:
     """The same enumeration, with rows drawn by weights that the bets are not told."""
     bets = ErrorBets((4, 2), alpha=0.5)

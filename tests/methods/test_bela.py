@@ -205,9 +205,12 @@ def test_no_row_is_asked_twice_and_a_release_learns_from_everything(clusters):
 def fresh(campaign: Campaign, index: int) -> Replay:
     """The bets on a release, replayed from the beginning of the log."""
     certificates = campaign.method.certificates
-    alpha, start = certificates.alpha_of(index), certificates.starts[index]
-    replay = Replay(index, certificates.revisions, certificates.log, alpha, aim=certificates.aims[index], start=start)
-    replay.advance(certificates.said, campaign.book.declined)
+    bound = next(bound for bound in certificates.bounds if bound.revision == index and bound.look is None)
+    replay = Replay(
+        index, certificates.revisions, certificates.log, bound.alpha, aim=certificates.aims[index],
+        start=certificates.starts[index], returns=bound.returns,
+    )  # fmt: skip
+    replay.advance(certificates.said, campaign.book.declined, bound.end)
     return replay
 
 
@@ -338,6 +341,64 @@ def test_a_release_that_nothing_was_drawn_for_has_spent_nothing(clusters, monkey
     assert left > given_up[0], "what it could spend is lost"
     draws = sum(question.role is Role.BOUNDS for question in campaign.book.questions)
     assert draws < 60, "the planner wanted training"
+
+
+def until_released(campaign: Campaign, y: IntArray, n_draws: int) -> int:
+    """Answer until so many draws were made for a release; return its number."""
+    certificates = campaign.method.certificates
+    while (
+        certificates.certified is None or len(certificates.log) - certificates.starts[certificates.certified] < n_draws
+    ):
+        question = campaign.ask()[0]
+        campaign.tell(question.id, int(y[question.row]))
+    return certificates.certified
+
+
+def test_a_release_that_is_given_up_returns_what_its_bets_have_not_lost(clusters):
+    """Its bets end there: it gives back what they are worth, and no draw that comes later changes what it says."""
+    X, y = clusters
+    campaign = start(X, restless=True, target=0.999, seed=8)
+    certificates = campaign.method.certificates
+    index = until_released(campaign, y, 4)
+    while certificates.certified == index:
+        left, alpha, worth = certificates.alpha.left, certificates.alpha_of(index), fresh(campaign, index).bets.worth
+        answer(campaign, lambda question: int(y[question.row]), campaign.n_asked + 1)
+    assert 0.0 < worth <= 1.0
+    epoch = campaign.method.epoch.alpha  # which the release's end has begun
+    assert certificates.alpha.left + epoch == pytest.approx(left + worth * alpha)
+    said = certificates.replay(index, campaign.book.declined).bets.errors_upper
+    answer(campaign, lambda question: int(y[question.row]), campaign.n_asked + 40)
+    assert certificates.replay(index, campaign.book.declined).bets.errors_upper == said
+    assert certificates.replay(index, campaign.book.declined).bets.worth == pytest.approx(worth)
+
+
+def test_parts_of_the_rows_have_no_alpha_that_came_back(clusters):
+    """What statements about parts may spend, of all bounds and epochs together, is never more than alpha."""
+    X, y = clusters
+    campaign = start(X, restless=True, target=0.999, seed=8)
+    certificates = campaign.method.certificates
+    for _ in range(6):
+        answer(campaign, lambda question: int(y[question.row]), campaign.n_asked + 30)
+        assert sum(bound.firm for bound in certificates.bounds) <= 0.05 * (1 + 1e-9)
+        assert all(bound.firm <= bound.alpha * (1 + 1e-9) for bound in certificates.bounds)
+    assert sum(bound.alpha for bound in certificates.bounds) > sum(bound.firm for bound in certificates.bounds)
+
+
+def test_a_raised_target_needs_another_release(clusters):
+    """Bets that return what they have not lost claim nothing beyond their target, so a higher one ends them."""
+    X, y = clusters
+    campaign = start(X, restless=True, target=0.8, seed=3)
+    certificates = campaign.method.certificates
+    index = until_released(campaign, y, 2)
+    aim = certificates.aims[index]
+    assert certificates.replay(index, campaign.book.declined).bets.errors_upper >= aim
+    campaign.set_target(target=0.7, budget=None)
+    assert certificates.certified == index, "a lower target is in reach as before"
+    campaign.set_target(target=0.95, budget=None)
+    assert certificates.certified is None
+    assert certificates.n_released == 0, "nothing was released for this target"
+    assert until_released(campaign, y, 1) > index
+    assert certificates.aims[certificates.certified] < aim
 
 
 # ----------------------------------------------------------------------------------------------- data of many shapes

@@ -100,6 +100,7 @@ class Revised(Event, kind="revised"):
     separated: StrictBool = False  # whether they learnt from training answers only, so that earlier draws count
     looks: tuple[tuple[Count, Part], ...] = ()  # at so many draws, each with a part of alpha
     alpha: Part = 0.0  # what bets on all later draws may spend
+    returns: StrictBool = False  # whether they give back what they have not lost, and say nothing beyond the target
 
 
 class Answered(Event, kind="answered"):

@@ -116,7 +116,8 @@ class ErrorBets(Population):
     `seen` and `wrong` are evidence from training answers for each bin (see `ErrorCurves`), which shapes the bets and
     need not be true. `aim` is how many errors may stay in the rows that nobody has seen: weights and grid are tuned to
     show no more, and to find more errors than that first where the drawn rows are to `mend` the labels. `against` puts
-    one number in place of the grid: the bound falls below it, or stays at all rows.
+    one number in place of the grid: the bound falls below it, or stays at all rows. With `least`, nothing is bet
+    against fewer errors than that: the bound does not fall further, and what the bets are `worth` is known.
 
     >>> bets = ErrorBets([1000, 4000, 5000], alpha=0.05)
     >>> for _ in range(60):  # always the least confident bin, as if by chance
@@ -138,13 +139,14 @@ class ErrorBets(Population):
 
     def __init__(
         self, sizes: Counts, *, alpha: float, seen: Counts | None = None, wrong: Counts | None = None,
-        aim: int | None = None, against: int | None = None, mend: bool = False,
+        aim: int | None = None, against: int | None = None, least: int = 1, mend: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(sizes, alpha=alpha)
-        self.aim, self.mend = aim, mend
+        self.aim, self.mend, self._least = aim, mend, least
         self._bin: IntArray | None = None  # of each cell; None: cells are bins
         self._curves = ErrorCurves(self.left, seen=seen, wrong=wrong)
-        self._grid = error_grid(self.population, aim) if against is None else np.array([against], dtype=np.int64)
+        grid = error_grid(self.population, aim) if against is None else np.array([against], dtype=np.int64)
+        self._grid = grid[grid >= least]
         self._log_m: FloatArray = np.zeros(len(self._grid))
         self._nu: FloatArray = self._log_m
         self._alive: BoolArray = np.ones(len(self._grid), dtype=bool)  # not ruled out yet
@@ -155,6 +157,14 @@ class ErrorBets(Population):
         """The bound on the errors of the whole population at the start, those found included."""
         upper = self.population if self._top == len(self._grid) else int(self._grid[self._top]) - 1
         return max(min(upper, self.found + self.n_left), self.found)
+
+    @property
+    def worth(self) -> float:
+        """The least product against a number of errors that it could rule out, 1 at most: what is left of its alpha.
+
+        Whoever stops betting for good may stake this share of alpha on something else.
+        """
+        return math.exp(min(float(self._log_m.min(initial=0.0)), 0.0))
 
     def copy(self) -> "ErrorBets":
         """Return a twin that goes its own way: to look ahead, or to undo."""
@@ -194,9 +204,14 @@ class ErrorBets(Population):
         return _EVEN + (1.0 - _EVEN) * even_weights(share, self._guess(np.array([level]), share)[0], level)
 
     def nats_won(self, n_errors: int) -> float:
-        """Return what was won against "there are at least so many errors", in nats; infinite beyond the grid."""
+        """Return what was won against "there are at least so many errors", in nats; infinite beyond the grid.
+
+        Against fewer than the `least`, nothing was.
+        """
         place = int(np.searchsorted(self._grid, n_errors))
-        return float(self._log_m[place]) if place < len(self._grid) else math.inf
+        if place == len(self._grid):
+            return math.inf
+        return float(self._log_m[place]) if n_errors >= self._least else 0.0
 
     def regroup(self, left: Counts, bins: Counts | None = None) -> None:
         """Cut the rows that are left into other cells; `bins` says in which bin each lies, None that cells are bins."""

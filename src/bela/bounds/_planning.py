@@ -28,21 +28,29 @@ class AlphaBudget:
     -------
     Each bound counts draws from after its part was handed out only; then anything may decide on the part. A bound that
     replays old draws must not get its part because of what those showed: see docs/guarantees.md, "Several revisions".
+    What is given back was worth no more than that to its bound (`ErrorBets.worth`), which then says nothing new: see
+    "What bets are worth" there.
     """
 
     def __init__(self, alpha: float) -> None:
         check_inside("alpha", alpha)
         self.alpha = self.left = alpha  # `left` has not been handed out
+        self._firm = alpha  # what would be left of it if nothing had ever been given back
 
-    def take(self, alpha: float) -> None:
-        """Hand out what somebody has decided on."""
+    def take(self, alpha: float) -> float:
+        """Hand out what somebody has decided on; return the share of it that would be there if nothing had come back.
+
+        Statements of which nobody knows what their bounds are worth may spend that share.
+        """
         if not 0.0 <= alpha <= self.left * (1.0 + ROUNDING):  # parts that add up to all may exceed it in the last digit
             raise ParameterError(f"there is {self.left} left to spend, not {alpha}")
-        self.left = max(self.left - alpha, 0.0)
+        firm = self._firm / self.left if self.left else 1.0
+        self.left, self._firm = max(self.left - alpha, 0.0), max(self._firm - firm * alpha, 0.0)
+        return firm
 
-    def give_back(self, alpha: float) -> None:
-        """Take back what a bound could have spent that has counted no draw, and that nobody will ever be shown."""
-        self.left = min(self.left + alpha, self.alpha)
+    def give_back(self, alpha: float, firm: float = 0.0) -> None:
+        """Take back what a bound has not lost; `firm`, if it has counted no draw, and nobody will ever be shown it."""
+        self.left, self._firm = min(self.left + alpha, self.alpha), self._firm + firm
 
     def spend(self, part: float = 0.5) -> float:
         """Hand out a part of what is left; half by default, so that there is always something left."""

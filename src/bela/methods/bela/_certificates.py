@@ -45,17 +45,17 @@ class Draw:
 class Replay:
     """What the log of draws and training questions says about one revision, as far as its answers are known.
 
-    It may fail with probability `alpha`; `aim` is the number of errors to stay below. All revisions are there for the
-    bins that older draws were made from. Bets begin at the place `start` of the log: rows drawn before are known like
-    others, and nothing is bet on them, as what they showed may have decided that this revision is certified. With a
-    `part`, it is about the errors in these rows alone: the draws that fell into it have the weights of its rows as
-    their chances. `against` is as for `ErrorBets`.
+    It may fail with probability `alpha`; `aim` is the number of errors to stay below, and nothing is said of fewer
+    where it `returns` what it has not lost. All revisions are there for the bins that older draws were made from. Bets
+    begin at the place `start` of the log: rows drawn before are known like others, and nothing is bet on them, as what
+    they showed may have decided that this revision is certified. With a `part`, it is about the errors in these rows
+    alone: the draws that fell into it have the weights of its rows as their chances. `against` is as for `ErrorBets`.
     """
 
     def __init__(
         self, index: int, revisions: list[Revision], log: list[Draw | Trained], alpha: float,
         *, aim: int | None, start: int = 0, mend: bool = False, part: BoolArray | None = None,
-        against: int | None = None,
+        against: int | None = None, returns: bool = False,
     ) -> None:  # fmt: skip
         self.revision = revision = revisions[index]
         self.index, self._revisions, self._log = index, revisions, log
@@ -66,7 +66,10 @@ class Replay:
             self._sizes = count_rows(self._bin, self._bin >= 0, len(revision.sizes))
             share = self._sizes / np.maximum(revision.sizes, 1)
             seen, wrong = seen * share, wrong * share
-        self.bets = ErrorBets(self._sizes, alpha=alpha, seen=seen, wrong=wrong, aim=aim, against=against, mend=mend)
+        least = 1 if aim is None or not returns else aim + 1
+        self.bets = ErrorBets(
+            self._sizes, alpha=alpha, seen=seen, wrong=wrong, aim=aim, against=against, mend=mend, least=least
+        )
         self.n_draws = 0
         self._taken: set[int] = set()  # rows that have left the population
         self._crossed_with: tuple[int, bytes] = (index, b"")
@@ -74,9 +77,9 @@ class Replay:
         self._weight_of_cell: IntArray = np.arange(len(self._sizes))
         self._factor_of_cell: FloatArray = np.ones(1)
 
-    def advance(self, said: Said, declined: BoolArray) -> None:
-        """Take in the events whose outcome is known by now, up to the first that is open."""
-        for event in self._log[self.place :]:
+    def advance(self, said: Said, declined: BoolArray, end: int | None = None) -> None:
+        """Take in the events whose outcome is known by now, up to the first that is open, or to the place `end`."""
+        for event in self._log[self.place : end]:
             row = event.row
             if row not in said and not declined[row]:
                 return
@@ -171,8 +174,11 @@ class Bound:
     revision: int
     population: AllBut
     alpha: float
+    firm: float  # the same for statements about parts of the rows: to these nothing is ever given back
     began_with: frozenset[int]  # changes of classes: it says nothing where one of them was taken back
     look: Look | None = None
+    returns: bool = False  # whether what its bets have not lost is given back when they end: see `ErrorBets.worth`
+    end: int | None = None  # the place in the log where they did
     closed: Closed | None = None
     settled: int | None = None  # what a look says that no answer will change, unless somebody changes an answer
 
@@ -188,7 +194,7 @@ class Certificates:
         self.bounds: list[Bound] = []
         self.starts: dict[int, int] = {}  # where in the log the draws begin that bets on a revision count
         self.aims: dict[int, int | None] = {}  # errors to stay below, as the target was when each was adopted
-        self.n_released = 0  # how many answers the largest release has learnt from
+        self.n_released = 0  # how many answers the largest release has learnt from that is to reach the target
         self.certified: int | None = None  # the last release: weighted draws are for its certificate
         self._changed: set[int] = set()  # rows that were answered in more than one way
         self._replays: dict[int, Replay] = {}  # by revision; made when somebody asks
@@ -201,44 +207,76 @@ class Certificates:
         self.revisions.append(_merged(revision, book))
         return len(self.revisions) - 1
 
-    def look(self, book: Book, look: Look) -> None:
-        """Have a look at a revision when its draws are there."""
-        self._add_bound(book, look.revision, look.population, look.alpha, look)
+    def look(self, book: Book, look: Look, firm: float) -> None:
+        """Have a look at a revision when its draws are there; `firm` is as `AlphaBudget.take` says."""
+        self.bounds.append(
+            Bound(
+                revision=look.revision, population=look.population, alpha=look.alpha, firm=firm * look.alpha,
+                began_with=_in_force(book), look=look,
+            )
+        )  # fmt: skip
 
-    def bet(self, book: Book, index: int, alpha: float) -> None:
+    def bet(self, book: Book, index: int, alpha: float, firm: float, *, returns: bool) -> None:
         """Bet on the draws from here on, for a revision that has learnt from what came before."""
         self.starts[index] = len(self.log)
         self.n_released = max(self.n_released, self.revisions[index].n_training)
         self.aims[index] = None if book.target is None else allowed_errors(book.n_rows, book.target)
-        self._add_bound(book, index, self.revisions[index].outside, alpha)
+        self.bounds.append(
+            Bound(
+                revision=index, population=self.revisions[index].outside, alpha=alpha, firm=firm * alpha,
+                began_with=_in_force(book), returns=returns and book.target is not None,
+            )
+        )  # fmt: skip
         self.certified = index
 
-    def give_up(self) -> None:
-        """Draw no more for the release; if nothing was drawn for it, what its bets could spend is there again."""
-        index, self.certified = self.certified, None
-        if index is None or any(isinstance(event, Draw) for event in self.log[self.starts[index] :]):
-            return
-        bound = next(bound for bound in self.bounds if bound.revision == index and bound.look is None)
-        self.bounds = [other for other in self.bounds if other is not bound]
-        self.alpha.give_back(bound.alpha)
-        del self.starts[index], self.aims[index]
-        self._replays.pop(index, None)
-        self._class_replays.pop(index, None)
+    def give_up(self, book: Book) -> None:
+        """Draw no more for the release: what its bets have not lost of their alpha is there again.
 
-    def _add_bound(self, book: Book, index: int, population: AllBut, alpha: float, look: Look | None = None) -> None:
-        bound = Bound(revision=index, population=population, alpha=alpha, began_with=_in_force(book), look=look)
-        self.bounds.append(bound)
+        That is all of it if nothing was drawn for it; then it is as if it had never been one.
+        """
+        if (index := self.certified) is None:
+            return
+        bound = self._bets_on(index)
+        if self.falls_short(book):
+            self.n_released = 0  # it was for another target
+        if any(isinstance(event, Draw) for event in self.log[self.starts[index] :]):
+            self.alpha.give_back(self.returned(book))
+            bound.end = self.replay(index, book.declined).place if bound.returns else None
+        else:
+            self.bounds = [other for other in self.bounds if other is not bound]
+            self.alpha.give_back(bound.alpha, bound.firm)
+            del self.starts[index], self.aims[index]
+            self._replays.pop(index, None)
+            self._class_replays.pop(index, None)
+        self.certified = None
+
+    def returned(self, book: Book) -> float:
+        """Return how much of its alpha the release gives back if it is given up now."""
+        if self.certified is None or not (bound := self._bets_on(self.certified)).returns:
+            return 0.0
+        return bound.alpha * self.replay(self.certified, book.declined).bets.worth
+
+    def falls_short(self, book: Book) -> bool:
+        """Whether the release cannot reach the target, as that was moved: its bets say nothing of so few errors."""
+        index = self.certified
+        if index is None or book.target is None or not self._bets_on(index).returns:
+            return False
+        aim = self.aims[index]
+        return aim is not None and allowed_errors(book.n_rows, book.target) < aim
+
+    def _bets_on(self, index: int) -> Bound:
+        return next(bound for bound in self.bounds if bound.revision == index and bound.look is None)
 
     def replay(self, index: int, declined: BoolArray, *, start: int = 0) -> Replay:
         """Return the bets on a revision, brought up to date; for planning, on one that is no release, from `start`."""
         replay = self._replays.get(index)
+        bound = self._bets_on(index) if index in self.starts else None
         if replay is None:
-            alpha = next((b.alpha for b in self.bounds if b.revision == index and b.look is None), _NO_MATTER)
-            start, aim = self.starts.get(index, start), self.aims.get(index)
             replay = self._replays[index] = Replay(
-                index, self.revisions, self.log, alpha, aim=aim, start=start, mend=self.mends
-            )
-        replay.advance(self.said, declined)
+                index, self.revisions, self.log, _NO_MATTER if bound is None else bound.alpha, aim=self.aims.get(index),
+                start=self.starts.get(index, start), mend=self.mends, returns=bound is not None and bound.returns,
+            )  # fmt: skip
+        replay.advance(self.said, declined, None if bound is None else bound.end)
         return replay
 
     def class_replays(self, index: int, declined: BoolArray) -> dict[int, Replay]:
@@ -248,7 +286,7 @@ class Certificates:
             classes = np.flatnonzero(count_rows(revision.codes, revision.bin >= 0)).tolist()
             self._class_replays[index] = {
                 c: Replay(
-                    index, self.revisions, self.log, self.alpha_of(index) / len(classes), aim=None,
+                    index, self.revisions, self.log, self._bets_on(index).firm / len(classes), aim=None,
                     start=self.starts[index], part=revision.codes == c,
                 )
                 for c in classes
@@ -259,7 +297,7 @@ class Certificates:
 
     def alpha_of(self, index: int) -> float:
         """Return what the bets on a release may spend."""
-        return next(bound.alpha for bound in self.bounds if bound.revision == index and bound.look is None)
+        return self._bets_on(index).alpha
 
     def errors_upper(self, bound: Bound, book: Book) -> int | None:
         """Return what a bound says by now; None if nothing."""

@@ -45,13 +45,15 @@ class Epoch:
     """What separates training from draws since some moment: all that training may depend on, and the draws in order.
 
     Everything that is known when it begins belongs to training (the `base`). `alpha` is what all its looks together may
-    fail with, divided by `part`; that, `first` and `ended` (whether there was a target or a budget) are fixed then.
+    fail with, divided by `part`; that, `firm` (the share of it that statements about parts of the rows have), `first`
+    and `ended` (whether there was a target or a budget) are fixed then.
     """
 
     base: Answers
     start: int  # the place in the log of all draws
     drawable: AllBut  # rows that could be drawn when it began
     alpha: float
+    firm: float
     first: int
     n_looks: int
     ended: bool
@@ -72,8 +74,8 @@ class Epoch:
 
     @classmethod
     def begin(
-        cls, book: Book, alpha: float, *, start: int = 0, asking: Sequence[int] = (), sparing: bool = False,
-        early: bool = False,
+        cls, book: Book, alpha: float, *, firm: float = 1.0, start: int = 0, asking: Sequence[int] = (),
+        sparing: bool = False, early: bool = False,
     ) -> "Epoch":  # fmt: skip
         """Begin with all that is known; rows that are `asking`ed just now are still to come."""
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
@@ -86,8 +88,9 @@ class Epoch:
         n_looks = 1 + max(0, math.floor(math.log(max(book.n_rows / first, 1.0)) / math.log(GROWTH) + 1e-9))
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
-            first=first, n_looks=n_looks + early, early=early, ended=not (book.target is None and book.budget is None),
-            spoken=frozenset(book.help.said), helped=book.help.name is not None, sparing=sparing,
+            firm=firm, first=first, n_looks=n_looks + early, early=early,
+            ended=not (book.target is None and book.budget is None), sparing=sparing,
+            spoken=frozenset(book.help.said), helped=book.help.name is not None,
         )  # fmt: skip
 
     def size(self, look: int) -> int:

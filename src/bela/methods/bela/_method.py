@@ -14,7 +14,7 @@ from bela.errors import JournalError
 from bela.learning import Answers
 from bela.methods import METHODS
 from bela.methods._deciding import AssessingMethod, codes_now
-from bela.methods.bela._certificates import Certificates, Draw, Replay, Trained
+from bela.methods.bela._certificates import Certificates, Draw, Trained
 from bela.methods.bela._favouring import cell_weights, cut_pool, favour, needs_cut, plan_for_classes, row_weight
 
 from bela.methods.bela._helping import (  # isort: skip
@@ -90,6 +90,9 @@ class Bela(AssessingMethod):
                 self.certificates.change_row(change)
             case ClassChange():
                 self._begin_anew(book, change)
+            case TargetSet() if self.certificates.falls_short(book):
+                self.certificates.give_up(book)
+                self._begin_anew(book)
             case TargetSet() if self._pool_of is not None and needs_cut(self._pool, book):
                 self._pool = cut_pool(self.certificates.revisions[self._pool_of], book)
             case HelperBegan() if not book.questions:
@@ -98,10 +101,10 @@ class Bela(AssessingMethod):
                 self._begin_anew(book)
 
     def _begin_epoch(self, book: Book, alpha: float, *, asking: Sequence[int] = ()) -> Epoch:
-        self.certificates.alpha.take(alpha)
+        firm = self.certificates.alpha.take(alpha)
         self.epoch = Epoch.begin(
-            book, alpha, start=len(self.certificates.log), asking=asking, sparing=bool(len(self._predicted_classes)),
-            early=self._predicts(book),
+            book, alpha, firm=firm, start=len(self.certificates.log), asking=asking,
+            sparing=bool(len(self._predicted_classes)), early=self._predicts(book),
         )  # fmt: skip
         self._pool, self._pool_of, self._n_learnt = Pool(self.epoch.drawable), None, 0
         self._teaches = {}
@@ -113,7 +116,7 @@ class Bela(AssessingMethod):
         if training and _FIRST in self.setup.arrays:  # no question tells of picks that were drawn, so not asked
             self._pick_first(book)
         if training and self.certificates.certified is not None:
-            self.certificates.give_up()
+            self.certificates.give_up(book)
             if self.epoch.weighted:
                 waiting = self._waiting(book, training)
                 rows = [proposal.row for proposal in asked.questions]
@@ -164,15 +167,15 @@ class Bela(AssessingMethod):
             self._pick_first(book)
         index = self.certificates.add(book, revision := Revision.from_arrays(arrays, rows))
         self._representative.update((int(row), 1.0) for row in picks[uniform])
-        epoch = self.epoch
+        epoch, firm = self.epoch, self.epoch.firm
         if not event.separated:
-            self.certificates.alpha.take(event.alpha + sum(alpha for _, alpha in event.looks))
+            firm = self.certificates.alpha.take(event.alpha + sum(alpha for _, alpha in event.looks))
             epoch = self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left)
-        for n_draws, alpha in event.looks:
-            self.certificates.look(book, epoch.look(index, n_draws, alpha, taught=len(rows) > 0, own=event.separated))
+        for look in event.looks:
+            self.certificates.look(book, epoch.look(index, *look, taught=len(rows) > 0, own=event.separated), firm)
         epoch.n_looked += bool(epoch.picks or event.looks)  # also where no part of alpha is left for a look
         if event.alpha > 0:
-            self.certificates.bet(book, index, event.alpha)
+            self.certificates.bet(book, index, event.alpha, firm, returns=event.returns)
             self._pool, self._pool_of = cut_pool(revision, book), index
         self._n_learnt = epoch.n_batches if len(rows) else 0
         if len(picks):
@@ -187,7 +190,8 @@ class Bela(AssessingMethod):
         epoch.again = again
         if self.certificates.revisions:  # the labels that there are, by draws from now on
             n_draws = max(epoch.n_draws(0) - len(waiting), 1)
-            self.certificates.look(book, epoch.look(len(self.certificates.revisions) - 1, n_draws, epoch.part(0)))
+            look = epoch.look(len(self.certificates.revisions) - 1, n_draws, epoch.part(0))
+            self.certificates.look(book, look, epoch.firm)
             epoch.n_looked = 1
         if waiting:
             epoch.add_batch(waiting)
@@ -255,7 +259,7 @@ class Bela(AssessingMethod):
         return found
 
     def _weights(self, book: Book, index: int) -> FloatArray:
-        replay = self._replay(index, book)
+        replay = self.certificates.replay(index, book.declined)
         return replay.weights() if book.class_target is None else favour(book, self.certificates, replay, self._pool)
 
     # ------------------------------------------------------------------------------------------------------ revisions
@@ -376,9 +380,6 @@ class Bela(AssessingMethod):
 
     def _situation(self, book: Book) -> Situation:
         return take_stock(book, self.certificates, self.epoch)
-
-    def _replay(self, index: int, book: Book) -> Replay:
-        return self.certificates.replay(index, book.declined, start=self.epoch.start)
 
     def _assess(self, book: Book) -> Assessment:
         (best, right), began = self.certificates.best(book), self._has_learnt

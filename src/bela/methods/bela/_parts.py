@@ -129,11 +129,11 @@ def _evidence(bound: Bound, certificates: Certificates, book: Book) -> Evidence:
         rows = [row for row in look.epoch.drawn[: look.n_draws] if row in look.population]
         wrong = [is_wrong(said.get(row, ()), int(codes[row])) for row in rows]
         return LookDraws(
-            population=look.population.mask(), alpha=bound.alpha, rows=np.array(rows, dtype=np.intp),
+            population=look.population.mask(), alpha=bound.firm, rows=np.array(rows, dtype=np.intp),
             wrong=np.array(wrong, dtype=bool),
         )  # fmt: skip
     return BetDraws(
-        population=bound.population.mask(), alpha=bound.alpha, index=bound.revision,
+        population=bound.population.mask(), alpha=bound.firm, index=bound.revision,
         revisions=[*certificates.revisions], log=[*certificates.log],
         start=certificates.starts[bound.revision], said=dict(said), declined=book.declined.copy(),
         by_class=class_uppers(bound, certificates, book),

@@ -58,13 +58,14 @@ def take_stock(book: Book, certificates: Certificates, epoch: Epoch) -> Situatio
     index, left = certificates.certified, certificates.alpha.left
     last = len(certificates.revisions) - 1 if index is None else index
     replay = certificates.replay(last, book.declined, start=epoch.start)
+    later = left + certificates.returned(book)
     recent = certificates.revisions[-_RECENT:]
     return Situation(
         book=book, certified=certificates.revisions[last],
         alpha=RELEASE * left if index is None else certificates.alpha_of(index),
         sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
         errors=np.array([likely_error(revision, epoch, certificates.said) for revision in recent]),
-        later_alpha=RELEASE * left, last_alpha=LAST * left,
+        later_alpha=RELEASE * later, last_alpha=LAST * later,
         released=index is not None, n_draws=replay.n_draws, bets=replay.bets, mends=certificates.mends,
     )  # fmt: skip
 
