@@ -72,7 +72,7 @@ def read_regular(path: Path, told: str, most: int) -> bytes:
         if status.st_size > most:
             raise DataError(f"{told} is larger than {most >> 20} MB, which is too much for one file: make it smaller")
         with os.fdopen(handle, "rb", closefd=False) as file:
-            content = file.read(status.st_size + 1)  # room for `most` at once would be made anew for each file
+            content = file.read(min(status.st_size + 1, most))  # room for `most` would take longer than to read
             return content if len(content) <= status.st_size else content + file.read(most - len(content))
     finally:
         os.close(handle)

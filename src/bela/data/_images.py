@@ -91,7 +91,10 @@ def _decode(content: bytes, side: int) -> Image:
 
 
 def upright(image: Image) -> Image:
-    """Return an image, which may be changed itself, as it is to be seen: turned as its camera says, in 256 levels, on white where it is clear."""
+    """Return an image as it is to be seen: turned as its camera says, in 256 levels, on white where it is clear.
+
+    The one that is given may be changed.
+    """
     ImageOps.exif_transpose(image, in_place=True)  # else it is copied, turned or not
     if image.mode.startswith("I") or image.mode == "F":  # more than 256 levels of grey
         image = _eight_bits(image)

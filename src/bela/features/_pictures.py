@@ -6,7 +6,6 @@ strongest edges of the picture, and image features are made of edges.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ import pyarrow as pa
 from PIL.Image import Image, Resampling, fromarray
 
 from bela.data import is_no_image, open_image, upright
+from bela.data._blocks import count_threads
 from bela.errors import DataError
 from bela.features._images import SIDES, fit_image_features
 from bela.features._parts import Part, Step
@@ -139,7 +139,7 @@ class PictureSample:
         def read_some(some: Sequence[int]) -> list[Pixels | DataError | None]:
             return [read(row) for row in some]
 
-        n_threads = min(MOST_THREADS, os.cpu_count() or 1)
+        n_threads = min(MOST_THREADS, count_threads())
         with warnings.catch_warnings(action="ignore"), ThreadPoolExecutor(n_threads) as threads:
             in_order = threads.map(read_some, (rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)))
             found = dict(zip(rows, chain.from_iterable(in_order), strict=True))
