@@ -129,6 +129,24 @@ def test_a_broken_image_is_set_aside(tmp_path):
     assert "1 row is set aside" in prepare(ArrowTable({"image": images})).notices[0]
 
 
+def test_the_number_of_threads_changes_nothing(tmp_path, monkeypatch):
+    """Features and what is set aside are the same, bit by bit, and in the same order."""
+    for i in range(300):
+        noise(i, (20 + i % 3, 20)).save(tmp_path / f"{i}.png")
+    records = ArrowTable({"file": [f"{i}.png" for i in range(300)]}, root=tmp_path)
+    plan = plan_features(records)
+    for i in (3, 230, 299):
+        (tmp_path / f"{i}.png").write_bytes(b"gone")
+    found = []
+    for n_threads in (1, 2, 7):
+        monkeypatch.setattr("bela.features._pictures.count_threads", lambda n=n_threads: n)
+        found.append(compute_features(records, plan))
+    assert list(found[0].unreadable) == [3, 230, 299]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.prepared.dense, found[0].prepared.dense)
+        assert list(other.unreadable.items()) == list(found[0].unreadable.items())
+
+
 def test_mostly_broken_images_are_an_error(tmp_path):
     """Then it is no accident."""
     records = ArrowTable({"file": [f"{i}.png" for i in range(12)]}, root=tmp_path)

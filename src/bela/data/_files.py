@@ -72,7 +72,8 @@ def read_regular(path: Path, told: str, most: int) -> bytes:
         if status.st_size > most:
             raise DataError(f"{told} is larger than {most >> 20} MB, which is too much for one file: make it smaller")
         with os.fdopen(handle, "rb", closefd=False) as file:
-            return file.read(most)
+            content = file.read(min(status.st_size + 1, most))  # room for `most` would take longer than to read
+            return content if len(content) <= status.st_size else content + file.read(most - len(content))
     finally:
         os.close(handle)
 
@@ -82,9 +83,25 @@ def is_inside(root: Path, path: Path) -> bool:
     try:
         if not os.path.abspath(path).startswith(os.path.abspath(root).rstrip(os.sep) + os.sep):
             return False  # without a look at the disk, which may be that of another machine
+        if _is_plainly_below(os.fspath(root), os.fspath(path)):
+            return True
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
     except (OSError, ValueError):  # such as a name with a zero in it
         return False
+
+
+def _is_plainly_below(root: str, path: str) -> bool:
+    """Whether a path goes on from a folder without steps up or links: then it matters not where the folder lies."""
+    place = root.rstrip(os.sep) + os.sep
+    parts = path.removeprefix(place).split(os.sep)
+    if os.name != "posix" or not path.startswith(place) or os.pardir in parts:  # Windows has further kinds of links
+        return False
+    for part in parts:
+        place = os.path.join(place, part)
+        with contextlib.suppress(OSError):  # where there is nothing, there is no link
+            if stat.S_ISLNK(os.lstat(place).st_mode):
+                return False
+    return True
 
 
 class DigestBook:

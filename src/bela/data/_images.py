@@ -91,8 +91,11 @@ def _decode(content: bytes, side: int) -> Image:
 
 
 def upright(image: Image) -> Image:
-    """Return an image as it is to be seen: turned as its camera says, in 256 levels, on white where it is clear."""
-    image = ImageOps.exif_transpose(image) or image
+    """Return an image as it is to be seen: turned as its camera says, in 256 levels, on white where it is clear.
+
+    The one that is given may be changed.
+    """
+    ImageOps.exif_transpose(image, in_place=True)  # else it is copied, turned or not
     if image.mode.startswith("I") or image.mode == "F":  # more than 256 levels of grey
         image = _eight_bits(image)
     if image.mode in _SEE_THROUGH_MODES or "transparency" in image.info:

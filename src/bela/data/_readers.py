@@ -97,8 +97,11 @@ def kind_of(path: str | Path) -> str | None:
     >>> [kind_of(name) for name in ("pets.CSV", "pets.jsonl.gz", "pets.npy.gz", "pets.docx")]
     ['csv', 'jsonl', None, None]
     """
+    return _kind_by(readers_by_ending(), path)
+
+
+def _kind_by(endings: Mapping[str, str], path: str | Path) -> str | None:
     stem, ending = os.path.splitext(path)
-    endings = readers_by_ending()
     if ending.lower() in PACKED:
         kind = endings.get(os.path.splitext(stem)[1].lower())
         return kind if kind is not None and READERS[kind].is_text else None
@@ -151,11 +154,11 @@ def _look_into_folder(path: Path) -> Contents:
         return _look_into_splits(path)
     if (path / "state.json").is_file() and (path / "dataset_info.json").is_file():
         return _look_into_saved(path)
-    names, endings = sorted(_walk(path)), image_endings()
+    names, endings, readers = sorted(_walk(path)), image_endings(), readers_by_ending()
     images = [name for name in names if os.path.splitext(name)[1].lower() in endings]
     # Spark and its kin keep notes in files and folders whose names begin with an underscore.
     visible = [name for name in names if not any(part.startswith("_") for part in name.split("/"))]
-    tables = {name: kind for name in visible if (kind := kind_of(name)) is not None and READERS[kind].parts}
+    tables = {name: kind for name in visible if (kind := _kind_by(readers, name)) is not None and READERS[kind].parts}
     if images and len(images) >= len(tables):
         return _contents("images", path, images)
     if "txt" in tables.values() and len(set(tables.values())) > 1:  # a licence, or how the data were made
@@ -171,11 +174,12 @@ def _look_into_folder(path: Path) -> Contents:
 
 
 def _contents(kind: str, root: Path, names: list[str]) -> Contents:
-    for name in names:
-        if (root / name).is_symlink() and not is_inside(root, root / name):
+    paths = [root / name for name in names]
+    for path in paths:
+        if path.is_symlink() and not is_inside(root, path):
             what = "is a link to somewhere outside of the folder, which is not followed"
-            raise DataError(f"{root / name} {what}: name the file itself, or copy it there")
-    return Contents(kind=kind, files=tuple(look_at(root / name, name) for name in names), root=root)
+            raise DataError(f"{path} {what}: name the file itself, or copy it there")
+    return Contents(kind=kind, files=tuple(map(look_at, paths, names)), root=root)
 
 
 def _walk(path: Path) -> Iterator[str]:

@@ -6,10 +6,10 @@ strongest edges of the picture, and image features are made of edges.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow as pa
 from PIL.Image import Image, Resampling, fromarray
 
 from bela.data import is_no_image, open_image, upright
+from bela.data._blocks import count_threads
 from bela.errors import DataError
 from bela.features._images import SIDES, fit_image_features
 from bela.features._parts import Part, Step
@@ -32,6 +33,7 @@ SMALL_SQUARE = (SIDES[1], SIDES[1])  # image features look no closer
 GREY_MODES = frozenset(["1", "L", "LA", "I", "F"])
 LOOKED_AT = 200  # images decide whether all have one size, and whether they have colours
 MOST_THREADS = 8  # Pillow lets others work while it decodes
+AT_ONCE = 32  # images that a thread reads in a row: to hand over each small one would take as long as to read it
 FIT_ROWS = 4_000  # images, or a few more, that directions are found on: somebody waits for the first row
 NORM_ROWS = 1_000
 
@@ -134,9 +136,13 @@ class PictureSample:
             except DataError as error:
                 return error
 
-        n_threads = min(MOST_THREADS, os.cpu_count() or 1)
+        def read_some(some: Sequence[int]) -> list[Pixels | DataError | None]:
+            return [read(row) for row in some]
+
+        n_threads = min(MOST_THREADS, count_threads())
         with warnings.catch_warnings(action="ignore"), ThreadPoolExecutor(n_threads) as threads:
-            found = dict(zip(rows, threads.map(read, rows), strict=True))
+            in_order = threads.map(read_some, (rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)))
+            found = dict(zip(rows, chain.from_iterable(in_order), strict=True))
         self.unreadable |= {row: str(trouble) for row, trouble in found.items() if isinstance(trouble, DataError)}
         return {row: pixels for row, pixels in found.items() if isinstance(pixels, np.ndarray)}
 
@@ -147,7 +153,8 @@ class PictureSample:
         """Bring an image to the common size and colours."""
 
         try:
-            size, image = look[0], upright(image).convert(look[1])
+            (size, mode), image = look, upright(image)
+            image = image if image.mode == mode else image.convert(mode)
             if image.size != size:
                 smaller = min(image.size) >= max(size)
                 image = image.resize(size, Resampling.BOX if smaller else Resampling.BILINEAR)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import Protocol
 
 import numpy as np
@@ -147,6 +148,7 @@ class TransductiveLearner:
 
     def first_questions(self) -> IntArray:
         """Rows to ask before anything is known: they cover the data."""
+        import_module("sklearn.cluster")  # takes as long as the graph, which another thread may be making meanwhile
         if self.n_rows <= MOST_ROWS:
             return cold_start(self.smoothed, seed=self._seed)
         # A sample covers them as well, and nobody waits for the graph of all rows.

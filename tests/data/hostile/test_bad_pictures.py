@@ -12,6 +12,7 @@ import pytest
 from PIL import Image as Images
 
 from bela.data import image_endings, open_image, open_table
+from bela.data._files import is_inside, read_regular
 from bela.errors import BelaError, DataError, QuestionError
 from bela.features import prepare
 from bela.views import Pictures
@@ -128,6 +129,42 @@ def test_pictures_lie_in_the_folder_of_the_data(tmp_path: Path, how: str) -> Non
     (data / "table.csv").write_text(f"picture,number\n{name},1\n{name},2\n")
     with pytest.raises(QuestionError, match="inside"):
         Pictures(open_table(data / "table.csv"), ("picture",)).picture(0, "picture")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need no rights there")
+def test_a_path_is_inside_where_its_real_place_is(tmp_path: Path) -> None:
+    """Links, steps up through links, and names of nothing: what is below by its words must be so on disk as well."""
+    data, other = tmp_path / "data", tmp_path / "other"
+    for folder in (data / "a" / "b", other / "c"):
+        folder.mkdir(parents=True)
+        (folder / "x.png").touch()
+    (data / "out").symlink_to(other)
+    (data / "within").symlink_to(data / "a")
+    (data / "deep").symlink_to(data / "a" / "b")
+    (tmp_path / "alias").symlink_to(data)
+    names = [
+        "a/b/x.png", "a/none.png", "none/at/all", "out/c/x.png", "within/b/x.png", "deep/../b/x.png", "out/../x.png",
+        "a/b/x.png/y", "../other/c/x.png", "../data/a/b/x.png", "../data-not", "a/../../other/c/x.png", "", ".",
+    ]  # fmt: skip
+    for root in (data, tmp_path / "alias", tmp_path / "other" / ".." / "data", other / "c"):
+        for path in [root / name for name in names]:
+            words = os.path.abspath(path).startswith(os.path.abspath(root) + os.sep)
+            real = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+            assert is_inside(root, path) == (words and real), (root, path)
+    assert not is_inside(data, data / "a\0b")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="files that say no size are those of Linux")
+def test_all_of_a_file_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it is longer than it says, as one that grows while it is read."""
+    assert read_regular(Path("/proc/self/status"), "status", 1 << 20).startswith(b"Name:")
+    assert len(read_regular(Path("/proc/self/status"), "status", 100)) == 100
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_regular(tmp_path / "a", "a", 5) == b"12345"
+    as_it_was = (tmp_path / "a").stat()
+    (tmp_path / "a").write_bytes(b"1234567890")
+    monkeypatch.setattr(os, "fstat", lambda handle: as_it_was)
+    assert [read_regular(tmp_path / "a", "a", most) for most in (5, 7, 99)] == [b"12345", b"1234567", b"1234567890"]
 
 
 def test_one_bad_picture_among_many_is_set_aside(tmp_path: Path) -> None:
