@@ -343,15 +343,13 @@ def test_a_release_that_nothing_was_drawn_for_has_spent_nothing(clusters, monkey
     assert draws < 60, "the planner wanted training"
 
 
-def until_released(campaign: Campaign, y: IntArray, n_draws: int) -> int:
+def until_released(campaign: Campaign, y: np.ndarray, n_draws: int) -> int:
     """Answer until so many draws were made for a release; return its number."""
     certificates = campaign.method.certificates
-    while (
-        certificates.certified is None or len(certificates.log) - certificates.starts[certificates.certified] < n_draws
-    ):
+    while (index := certificates.certified) is None or len(certificates.log) < certificates.starts[index] + n_draws:
         question = campaign.ask()[0]
         campaign.tell(question.id, int(y[question.row]))
-    return certificates.certified
+    return index
 
 
 def test_a_release_that_is_given_up_returns_what_its_bets_have_not_lost(clusters):

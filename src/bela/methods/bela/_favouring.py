@@ -125,7 +125,7 @@ def _bounds_of_a_class(situation: Situation) -> FloatArray:
     draws = np.maximum(book.n_left - ahead.extra, 0.0) / max(n_classes, 1)
     likely = float(likely_shares(situation.bets, np.array([0.5]))[0] @ ahead.share)
     wrong = np.clip(likely * ahead.factor, 1e-5, 0.98) * draws
-    alpha = max(situation.last_alpha, 1e-12) / max(n_classes, 1)
+    alpha = max(situation.later_alpha, 1e-12) / max(n_classes, 1)
     return np.where(draws > 0, share_lower(draws, wrong, alpha=alpha), 0.0)
 
 

@@ -27,8 +27,9 @@ _MOST_FIRST = 200
 _LEAST_FIRST = 4  # as one of these is drawn
 _OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the answers that it begins with
 SHARES = np.arange(0.30, 0.61, 0.05)  # of the questions, that may be draws
-WITH_AN_END = 0.25  # that share where there is a target or a budget: then they are mainly for the planner
+WITH_AN_END = 0.15  # that share where there is a target or a budget: then they are mainly for the planner
 HELPED = 0.6  # the same where a helper teaches: then people need not teach as much
+PREDICTED = 0.25  # the same where others have predicted labels: how good these are is to be seen at once
 SPARED, SPARING = 200, 0.1  # that share beyond so many answers, where most that is drawn would not have to be asked
 USUAL = 0.4  # that share while nothing is known about the labels
 _USUAL_SLOPE = 0.35
@@ -126,16 +127,23 @@ class Epoch:
     @property
     def first_draws(self) -> int:
         """How many draws a look is at that comes before any training: at labels that others have predicted."""
-        return self.first - round((1.0 - (WITH_AN_END if self.ended else USUAL)) * self.first)
+        return self.first - round((1.0 - self._usual_share) * self.first)
+
+    @property
+    def _usual_share(self) -> float:
+        """The share of draws while nothing is known about the labels, or where it does not depend on that."""
+        if self.helped:
+            return HELPED
+        return (PREDICTED if self.sparing else WITH_AN_END) if self.ended else USUAL
 
     def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None, n_classes: int = 0) -> int:
         """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
         size, alpha = self.size(look), max(self.part(look), 1e-6)
         if self.ended or self.helped or error is None:
-            share = HELPED if self.helped else WITH_AN_END if self.ended else USUAL
+            share = self._usual_share
             many = error is not None and error >= _FEW  # with few errors, most that is asked is not put right either
             if not self.helped and self.ended and self.sparing and many and size > SPARED:
-                share = (WITH_AN_END * SPARED + SPARING * (size - SPARED)) / size
+                share = (PREDICTED * SPARED + SPARING * (size - SPARED)) / size
         else:
             share = best_share(error, n_learnt, len(self.base.rows) + size, alpha, n_classes)
         return max(round((1.0 - share) * size) - len(self.picks), 1)

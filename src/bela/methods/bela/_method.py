@@ -27,7 +27,7 @@ from bela.methods.bela._looks import TRAINING, Epoch
 from bela.methods.bela._parts import take_parts
 
 from bela.methods.bela._planning import (  # isort: skip
-    AGAIN, LAST, RELEASE, Plan, Situation, make_ladder, make_plan, take_stock, told,
+    AGAIN, RELEASE, Plan, Situation, make_ladder, make_plan, take_stock, told,
 )  # fmt: skip
 from bela.methods.bela._population import Pool
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
@@ -331,16 +331,15 @@ class Bela(AssessingMethod):
 
     def _release(self, book: Book) -> RevisionJob:
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
-        plan, left = self._current_plan(book), self.certificates.alpha.left
-        last, favours = LAST * left, book.class_target is not None  # uniform draws would favour nothing
+        plan, alpha = self._current_plan(book), RELEASE * self.certificates.alpha.left
+        favours = book.class_target is not None  # uniform draws would favour nothing
         looks = () if plan.n_draws is None or favours else (
-            (plan.n_draws // 2, _HALFWAY * last), (plan.n_draws, (1 - _HALFWAY) * last),
+            (plan.n_draws // 2, _HALFWAY * alpha), (plan.n_draws, (1 - _HALFWAY) * alpha),
         )  # fmt: skip
         n_next = Epoch.begin(book, 0.0).n_picks(0)  # of an epoch that begins with it
         return self._job(
             book, Answers(rows=rows, codes=book.known[rows]), taken=book.asked | (book.known != UNKNOWN),
-            n_next=lambda error, n_classes: n_next, separated=False, looks=looks,
-            alpha=0.0 if looks else RELEASE * left if plan.n_draws is None else last,
+            n_next=lambda error, n_classes: n_next, separated=False, looks=looks, alpha=0.0 if looks else alpha,
         )  # fmt: skip
 
     def _job(

@@ -13,8 +13,7 @@ from bela.methods.bela._revision import Revision
 from bela.records import RUNGS, FloatArray, Forecast, Prospect, Role, Rung
 from bela.shares import allowed_errors
 
-RELEASE = 0.75  # of the alpha that is left, for a release that is to reach the target
-LAST = 0.9  # of the same, for one that is to be looked at when the budget is used up
+RELEASE = 0.9  # of the alpha that is left, for a release: what its bets do not lose comes back
 _RECENT = 4  # revisions that tell how fast the error falls
 AGAIN = 1.4  # a release follows another when it has so many times the answers to learn from
 _USUAL_SLOPE = 0.45  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
@@ -32,7 +31,7 @@ _LUCK = 0.38  # the standard deviation of the logarithm of what it takes, where 
 _TENTH = 1.28  # standard deviations, above which lies a tenth of a normal distribution
 _MANY = 0.8  # times the errors that may stay: with fewer, none needs to be found
 _IN_REACH = 1.0  # times the errors that may stay: with more, there is nothing to be certified yet
-_PATIENCE = 0.8  # once draws are made, training on must promise to cost less than this share of going on
+_PATIENCE = 0.6  # once draws are made, training on must promise to cost less than this share of going on
 _PATIENCE_TO_MEND = 0.5  # the same while draws put labels right: they do what training would
 
 
@@ -47,7 +46,6 @@ class Situation:
     released: bool  # whether it is the former
     alpha: float  # of that release, or of one that would be made now
     later_alpha: float  # of one that would be made later
-    last_alpha: float  # of one that is looked at when the budget is used up
     n_draws: int
     mends: bool = False  # whether draws look for errors while too many are left
     bets: ErrorBets  # what training answers, and draws if there are any, say about its errors
@@ -65,7 +63,7 @@ def take_stock(book: Book, certificates: Certificates, epoch: Epoch) -> Situatio
         alpha=RELEASE * left if index is None else certificates.alpha_of(index),
         sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
         errors=np.array([likely_error(revision, epoch, certificates.said) for revision in recent]),
-        later_alpha=RELEASE * later, last_alpha=LAST * later,
+        later_alpha=RELEASE * later,
         released=index is not None, n_draws=replay.n_draws, bets=replay.bets, mends=certificates.mends,
     )  # fmt: skip
 
@@ -235,7 +233,7 @@ class _Ahead:
         left = max(book.n_left, 0)
         draws = np.maximum(left - self.extra, 0.0)
         error = np.clip(float(likely_shares(situation.bets, np.array([0.5]))[0] @ self.share) * self.factor, 1e-5, 0.98)
-        right = share_lower(draws, error * draws, alpha=max(situation.last_alpha, 1e-12))
+        right = share_lower(draws, error * draws, alpha=max(situation.later_alpha, 1e-12))
         return np.where(draws > 0, 1 - (1 - right) * (1 - self.sizes / book.n_rows), 0.0), left
 
 
