@@ -254,8 +254,8 @@ def test_a_draw_counts_as_wrong_if_any_of_its_answers_was(restless, clusters):
     campaign = start(X, restless=restless, target=0.95, seed=10)
     for n in (60, 90, 150):
         answer(campaign, lambda question: int(y[question.row]), n)
-        drawn = campaign.method.epoch.drawn
-        row = next(row for row in drawn if row in campaign.book.answered)
+        drawn = [question.row for question in campaign.book.questions if question.role is Role.BOUNDS]
+        row = next(row for row in reversed(drawn) if row in campaign.book.answered)
         before = campaign.certificate.lower
         campaign.relabel(row, int(y[row] + 1) % 25)
         changed = campaign.certificate.lower
@@ -305,15 +305,22 @@ def test_a_whole_batch_of_skips_does_not_end_training(blobs):
 
 @pytest.mark.parametrize("name", ["no end", "budget", "balanced, hard target", "useless features", "restless"])
 def test_no_more_than_alpha_is_spent(name):
-    """All that looks and bets spend adds up to less than alpha."""
+    """All that looks and bets spend adds up to less than alpha, but for what those that were given up had not lost."""
     design = RUNS.DESIGNS[name]
     X, y = design.population(np.random.default_rng(13))
     campaign = start(X, seed=13, restless=design.method is not Bela, confidence=0.8, **design.options)
     answer(campaign, lambda question: int(y[question.row]), 230)
-    spent = sum(bound.alpha for bound in campaign.method.certificates.bounds)
-    assert 0 < spent <= 0.2 - campaign.method.certificates.alpha.left + 1e-12
+    certificates = campaign.method.certificates
+    spent = sum(bound.alpha for bound in certificates.bounds)
+    returned = sum(
+        bound.alpha * certificates.replay(bound.revision, campaign.book.declined).bets.worth
+        for bound in certificates.bounds
+        if bound.end is not None
+    )
+    assert 0 < spent - returned <= 0.2 - certificates.alpha.left + 1e-12
     events = campaign.book.revisions
-    assert spent == pytest.approx(sum(event.alpha + sum(alpha for _, alpha in event.looks) for event in events))
+    drawn_for = [event for index, event in enumerate(events) if event.alpha == 0 or index in certificates.starts]
+    assert spent == pytest.approx(sum(event.alpha + sum(alpha for _, alpha in event.looks) for event in drawn_for))
 
 
 def test_a_release_that_nothing_was_drawn_for_has_spent_nothing(clusters, monkeypatch):
@@ -509,7 +516,7 @@ def test_questions_between_revisions_fit_nothing(restless, clusters):
         assert learner.n_fits == n_fits == len(method.certificates.revisions)
     sizes = [revision.n_training for revision in method.certificates.revisions]
     assert len(sizes) > 4
-    assert (np.diff(sizes) >= 4).all()
+    assert (np.diff(sizes) >= 3).all()
 
 
 def test_labels_that_are_brought_meet_draws_of_their_own(clusters):

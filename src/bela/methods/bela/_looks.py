@@ -27,9 +27,9 @@ _MOST_FIRST = 200
 _LEAST_FIRST = 4  # as one of these is drawn
 _OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the answers that it begins with
 SHARES = np.arange(0.30, 0.61, 0.05)  # of the questions, that may be draws
-WITH_AN_END = 0.15  # that share where there is a target or a budget: then they are mainly for the planner
+TOWARDS_TARGET = 0.15  # that share where there is a target: then they are mainly for the planner
+WITH_AN_END = 0.25  # the same where there is a budget alone, or where it is to be seen how good predictions are
 HELPED = 0.6  # the same where a helper teaches: then people need not teach as much
-PREDICTED = 0.25  # the same where others have predicted labels: how good these are is to be seen at once
 SPARED, SPARING = 200, 0.1  # that share beyond so many answers, where most that is drawn would not have to be asked
 USUAL = 0.4  # that share while nothing is known about the labels
 _USUAL_SLOPE = 0.35
@@ -47,7 +47,7 @@ class Epoch:
 
     Everything that is known when it begins belongs to training (the `base`). `alpha` is what all its looks together may
     fail with, divided by `part`; that, `firm` (the share of it that statements about parts of the rows have), `first`
-    and `ended` (whether there was a target or a budget) are fixed then.
+    and `share` (of the draws among the questions; None if that is to follow from the errors) are fixed then.
     """
 
     base: Answers
@@ -57,7 +57,7 @@ class Epoch:
     firm: float
     first: int
     n_looks: int
-    ended: bool
+    share: float | None
     sparing: bool = False  # whether there are predictions: what is asked is to be put right, rather than to teach
     early: bool = False  # whether the first look is at labels that others have predicted, before anything is learnt
     picks: list[int] = field(default_factory=list)  # rows chosen for training since, in order, drawn ones too
@@ -90,7 +90,7 @@ class Epoch:
         return cls(
             base=Answers(rows=rows, codes=book.known[rows]), start=start, drawable=drawable, alpha=alpha,
             firm=firm, first=first, n_looks=n_looks + early, early=early,
-            ended=not (book.target is None and book.budget is None), sparing=sparing,
+            share=_share(book, predicted=sparing), sparing=sparing,
             spoken=frozenset(book.help.said), helped=book.help.name is not None,
         )  # fmt: skip
 
@@ -132,18 +132,16 @@ class Epoch:
     @property
     def _usual_share(self) -> float:
         """The share of draws while nothing is known about the labels, or where it does not depend on that."""
-        if self.helped:
-            return HELPED
-        return (PREDICTED if self.sparing else WITH_AN_END) if self.ended else USUAL
+        return HELPED if self.helped else USUAL if self.share is None else self.share
 
     def n_picks(self, look: int, n_learnt: int = 0, error: float | None = None, n_classes: int = 0) -> int:
         """Choose how many rows to pick until a look, by what training says of the error of the labels before it."""
         size, alpha = self.size(look), max(self.part(look), 1e-6)
-        if self.ended or self.helped or error is None:
+        if self.share is not None or self.helped or error is None:
             share = self._usual_share
             many = error is not None and error >= _FEW  # with few errors, most that is asked is not put right either
-            if not self.helped and self.ended and self.sparing and many and size > SPARED:
-                share = (PREDICTED * SPARED + SPARING * (size - SPARED)) / size
+            if not self.helped and self.share is not None and self.sparing and many and size > SPARED:
+                share = (WITH_AN_END * SPARED + SPARING * (size - SPARED)) / size
         else:
             share = best_share(error, n_learnt, len(self.base.rows) + size, alpha, n_classes)
         return max(round((1.0 - share) * size) - len(self.picks), 1)
@@ -214,6 +212,12 @@ class Epoch:
             revision=revision, population=self.population() if taught else self.drawable, n_draws=n_draws, alpha=alpha,
             epoch=self, n_batches=self.n_batches if taught else 0,
         )  # fmt: skip
+
+
+def _share(book: Book, *, predicted: bool) -> float | None:
+    if book.target is None and book.budget is None:
+        return None
+    return WITH_AN_END if book.target is None or predicted else TOWARDS_TARGET
 
 
 def asked_rows(book: Book) -> list[int]:
