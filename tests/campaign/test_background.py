@@ -89,8 +89,8 @@ def test_a_journal_made_in_the_background_is_read_by_anybody(blobs):
     campaign, learner, disk = begin(blobs)
     go_on(campaign, learner, y, 12)
     learner.gate.clear()
-    n_more = 5
-    while n_more:  # past the moment when the next fit is due
+    n_more = 3
+    while n_more:  # past the moment when the next fit is due, no further than draws are made ahead
         [question] = campaign.ask()
         campaign.tell(question.id, int(y[question.row]))
         n_more -= campaign.revising
