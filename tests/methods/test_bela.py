@@ -17,8 +17,8 @@ from bela import Campaign
 from bela.learning import TransductiveLearner
 from bela.methods import METHODS
 from bela.methods.bela import Bela, _method
-from bela.methods.bela._certificates import Replay
 from bela.methods.bela._planning import Plan, Situation
+from bela.methods.bela._replay import Replay
 from bela.records import Question, Role, StopReason
 
 RUNS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("whole_runs.py"))))

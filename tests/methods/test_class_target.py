@@ -15,7 +15,7 @@ from bela import Campaign
 from bela.campaign import create_campaign, open_campaign
 from bela.errors import ParameterError
 from bela.methods._deciding import N_BINS
-from bela.methods.bela._certificates import Draw, Replay
+from bela.methods.bela._replay import Draw, Replay
 from bela.methods.bela._revision import Revision
 from bela.records import BoolArray, FloatArray, Role, StopReason
 from bela.storage import MemoryArrays, MemoryJournal

@@ -18,8 +18,8 @@ from bela.features import _rows
 from bela.learning import _sampled
 from bela.methods import METHODS
 from bela.methods.bela import Bela
-from bela.methods.bela._certificates import Draw
 from bela.methods.bela._helping import helped_answers
+from bela.methods.bela._replay import Draw
 from bela.methods.bela._revision import RevisionJob
 from bela.protocols import Setup
 from bela.records import Role

@@ -12,10 +12,11 @@ import numpy as np
 from bela.book import Book
 from bela.bounds import ErrorBets, likely_shares, share_lower
 from bela.methods._deciding import N_BINS
-from bela.methods.bela._certificates import Certificates, Replay
+from bela.methods.bela._certificates import Certificates
 from bela.methods.bela._looks import asked_rows
 from bela.methods.bela._planning import Plan, Situation, _Ahead
 from bela.methods.bela._population import Pool, count_rows
+from bela.methods.bela._replay import Replay
 from bela.methods.bela._revision import Revision
 from bela.records import UNKNOWN, BoolArray, FloatArray, Forecast, IntArray, Role
 from bela.shares import allowed_errors

@@ -14,7 +14,7 @@ from bela.errors import JournalError
 from bela.learning import Answers
 from bela.methods import METHODS
 from bela.methods._deciding import AssessingMethod, codes_now
-from bela.methods.bela._certificates import Certificates, Draw, Trained
+from bela.methods.bela._certificates import Certificates
 from bela.methods.bela._favouring import cell_weights, cut_pool, favour, needs_cut, plan_for_classes, row_weight
 
 from bela.methods.bela._helping import (  # isort: skip
@@ -30,6 +30,7 @@ from bela.methods.bela._planning import (  # isort: skip
     AGAIN, RELEASE, Plan, Situation, make_ladder, make_plan, take_stock, told,
 )  # fmt: skip
 from bela.methods.bela._population import Pool
+from bela.methods.bela._replay import Draw, Trained
 from bela.methods.bela._revision import Learner, Preparation, Revision, RevisionJob
 from bela.protocols import Job, Setup
 from bela.records import UNKNOWN, Assessment, BoolArray, FloatArray, Guarantee, Label, Proposal, Role
@@ -118,9 +119,8 @@ class Bela(AssessingMethod):
         if training and self.certificates.certified is not None:
             self.certificates.give_up(book)
             if self.epoch.weighted:
-                waiting = self._waiting(book, training)
-                rows = [proposal.row for proposal in asked.questions]
-                self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left, asking=rows).add_batch(waiting)
+                waiting, asking = self._waiting(book, training), [proposal.row for proposal in asked.questions]
+                self._begin_epoch(book, _LIVE_AGAIN * self.certificates.alpha.left, asking=asking).add_batch(waiting)
             else:  # nothing was drawn for it: the epoch that it began goes on
                 self._pool, self._pool_of = Pool(self.epoch.drawable), None
         for proposal in asked.questions:

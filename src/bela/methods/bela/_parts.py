@@ -14,9 +14,10 @@ from bela.book import Book
 from bela.bounds import errors_upper_one_look
 from bela.features import is_many
 from bela.methods._deciding import majority
-from bela.methods.bela._certificates import Bound, Certificates, Draw, Replay, Trained
+from bela.methods.bela._certificates import Bound, Certificates
 from bela.methods.bela._looks import is_wrong
 from bela.methods.bela._population import count_rows
+from bela.methods.bela._replay import Draw, Replay, Trained
 from bela.methods.bela._revision import Revision
 from bela.records import SURE_SHARES, UNKNOWN, BoolArray, ClassBound, FloatArray, IntArray, Label, Parts, SurePart
 from bela.shares import allowed_errors
