@@ -43,7 +43,8 @@ def shown_to(visitor: Visitor, status: CampaignStatus, service: LabelService) ->
 def for_annotators(status: CampaignStatus, *, blind: bool) -> CampaignStatus:
     """Return the status without what tells how others have answered; `blind`, also without what follows from that.
 
-    Where there are second opinions, a bound that moves would tell whether the first answer was the expected one.
+    Where there are second opinions, a bound that moves would tell whether the first answer was the expected one, and so
+    would a release that is made because of it: revisions are neither counted nor among the events, but for the first.
     """
     classes = [replace(one, n_answers=0, n_labels=0) for one in status.classes]
     status = replace(status, classes=classes, people=())
@@ -54,5 +55,5 @@ def for_annotators(status: CampaignStatus, *, blind: bool) -> CampaignStatus:
     )  # fmt: skip
     return replace(
         status, lower=0.0, expected=None, claim=_WITHHELD, forecast=None, ladder=(), corrected=0, audit=audit,
-        withheld=True,
+        n_revisions=min(status.n_revisions, 1), seq=status.seq - status.n_revisions, withheld=True,
     )  # fmt: skip
