@@ -224,7 +224,7 @@ def test_undo_without_a_connection(visit, team):
 def test_grid_confirms_many_and_undo_takes_all_back(visit, team):
     """Exceptions get their own labels, Enter confirms the rest, and one undo takes the whole grid back."""
     lea = visit(team.url, "Lea")
-    alone = len(lea.to_grid())
+    alone = lea.to_grid()
     strong = lea.page.locator(".grid-line strong")  # there is none where the label would be no better than a guess
     suggested = strong.text_content() if strong.count() else None
     rows = lea.tiles
@@ -246,7 +246,7 @@ def test_grid_confirms_many_and_undo_takes_all_back(visit, team):
 def test_undo_while_the_next_grid_is_on_its_way(visit, team):
     """A grid that is confirmed is over, also while it is still on the screen: undo takes it back, not a mark in it."""
     luc = visit(team.url, "Luc")
-    alone = len(luc.to_grid())
+    alone = luc.to_grid()
     rows = luc.tiles
     luc.intercept("/api/lease", HOLD)
     luc.confirm()
@@ -273,10 +273,10 @@ def test_undo_takes_back_what_the_server_has_of_a_grid(visit, serve):
     """An answer that was refused is not taken back, so none before the grid is."""
     server = serve("alone", serving={"team": True}, answered=70, classes=[str(digit) for digit in range(10)])
     ned = visit(server.url, "Ned", alarmed=False)
-    alone = len(ned.to_grid())
+    alone = ned.to_grid()
     while len(rows := ned.tiles) < 2 or not alone:
         ned.confirm()
-        alone += len(rows) + len(ned.to_grid(switch=False))
+        alone += len(rows) + ned.to_grid(switch=False)
     ned.intercept("/api/answers", SPOIL)
     ned.confirm()
     ned.toast("An answer was not taken")
@@ -291,7 +291,7 @@ def test_undo_takes_back_what_the_server_has_of_a_grid(visit, serve):
 def test_grid_without_what_is_suggested(visit, team):
     """With the suggested label hidden nothing is confirmed until every row has a label."""
     mia = visit(team.url, "Mia")
-    alone = len(mia.to_grid())
+    alone = mia.to_grid()
     mia.page.get_by_label("Show what is suggested").uncheck()
     mia.wait("() => document.querySelector('.confirm').disabled")
     mia.page.keyboard.press("Enter")

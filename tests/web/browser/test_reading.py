@@ -41,7 +41,7 @@ def test_a_row_shows_all_or_says_what_it_hides(visit, letters):
 def test_a_grid_of_texts_is_read_to_its_end(visit, letters):
     """Fewer, larger cells; what is cut says so and opens; Enter goes on until all rows were in sight, then confirms."""
     bo = visit(letters.url)
-    bo.page.keyboard.press("g")
+    bo.to_grid(key="1")
     bo.page.locator(".tile .prose").first.wait_for()
     n = len(bo.tiles)
     assert 4 <= n <= 12

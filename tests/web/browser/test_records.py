@@ -57,7 +57,7 @@ def test_grid_of_texts_is_accessible(visit, texts):
     """Tiles of texts hold nothing that could be reached inside a button."""
     axe = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python is not installed")
     bo = visit(texts.url)
-    bo.page.keyboard.press("g")
+    bo.to_grid(key="1")
     bo.page.locator(".tile .prose").first.wait_for()
     bo.page.evaluate(axe.AXE_FILE_PATH.read_text(encoding="utf-8"))
     found = bo.page.evaluate("axe.run()")
