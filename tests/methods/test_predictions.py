@@ -8,7 +8,7 @@ import bela
 from bela.campaign import Campaign, _inputs
 from bela.records import Role
 
-RUNS, N = 24, 150
+RUNS, N = 14, 150
 
 
 def predicted(rng, *, how):
