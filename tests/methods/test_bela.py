@@ -17,7 +17,7 @@ from bela import Campaign
 from bela.learning import TransductiveLearner
 from bela.methods import METHODS
 from bela.methods.bela import Bela, _method
-from bela.methods.bela._planning import Plan, Situation, _slope
+from bela.methods.bela._planning import Plan, Situation
 from bela.methods.bela._replay import Replay
 from bela.records import Question, Role, StopReason
 
@@ -528,14 +528,3 @@ def test_labels_that_are_brought_meet_draws_of_their_own(clusters):
         drawn.append(method.setup.rng(12, 0).random(4).tolist())
     assert drawn[1] == drawn[2]
     assert drawn[0] != drawn[1] != drawn[3] != drawn[0]
-
-
-def test_few_errors_do_not_tell_how_fast_they_become_fewer() -> None:
-    """They fell by half from revision to revision: with ten draws that is luck, with ten thousand it is so."""
-    slopes = [
-        _slope(SimpleNamespace(sizes=np.array([100.0, 141.0, 200.0]), errors=np.array([0.4, 0.2, 0.1]), n_held_out=n))
-        for n in (10, 100, 1000, 10_000)
-    ]
-    assert slopes == sorted(slopes)
-    assert slopes[0] < 0.6
-    assert slopes[-1] > 1.1

@@ -17,8 +17,7 @@ RELEASE = 0.9  # of the alpha that is left, for a release: what its bets do not 
 _RECENT = 4  # revisions that tell how fast the error falls
 AGAIN = 1.4  # a release follows another when it has so many times the answers to learn from
 _USUAL_SLOPE = 0.45  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
-_USUAL_SPREAD = 0.15  # of that, from one dataset to the next
-_NOISE = 0.5  # variance of the log of an error by one wrong draw: below 1, as the same draws tell that of all revisions
+_DOUBT = 0.5  # weight of the usual slope, as the spread of log sizes that it would take to doubt it
 _GROWTH = np.cumprod([1.0, 1.2, 1.2, 1.3, 1.35, 1.4, *[1.5] * 6])  # of the answers, to releases ahead
 _STEPS = len(_GROWTH)
 _QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of what the error may be
@@ -48,7 +47,6 @@ class Situation:
     alpha: float  # of that release, or of one that would be made now
     later_alpha: float  # of one that would be made later
     n_draws: int
-    n_held_out: int  # draws that tell the errors of the last revisions
     mends: bool = False  # whether draws look for errors while too many are left
     bets: ErrorBets  # what training answers, and draws if there are any, say about its errors
 
@@ -66,8 +64,7 @@ def take_stock(book: Book, certificates: Certificates, epoch: Epoch) -> Situatio
         sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
         errors=np.array([likely_error(revision, epoch, certificates.said) for revision in recent]),
         later_alpha=RELEASE * later,
-        released=index is not None, n_draws=replay.n_draws, n_held_out=len(epoch.drawn), bets=replay.bets,
-        mends=certificates.mends,
+        released=index is not None, n_draws=replay.n_draws, bets=replay.bets, mends=certificates.mends,
     )  # fmt: skip
 
 
@@ -241,12 +238,7 @@ class _Ahead:
 
 
 def _slope(situation: Situation) -> float:
-    """How fast the error falls with the training answers: the usual, bent by what draws say of the last revisions.
-
-    The fewer errors these have found, the less they say: a slope that is read off noise releases far too early.
-    """
+    """How fast the error falls with the training answers: the usual, bent by what draws say of the last revisions."""
     x, y = np.log(situation.sizes), np.log(np.maximum(situation.errors, 1e-4))
     x, y = x - x.mean(), y - y.mean()
-    n_found = float(situation.errors[-1]) * situation.n_held_out
-    doubt = _NOISE / (n_found + 1.0) / _USUAL_SPREAD**2
-    return float(np.clip((-(x @ y) + doubt * _USUAL_SLOPE) / (x @ x + doubt), 0.15, 1.2))
+    return float(np.clip((-(x @ y) + _DOUBT * _USUAL_SLOPE) / (x @ x + _DOUBT), 0.15, 1.2))
