@@ -53,6 +53,26 @@ def test_no_two_people_have_the_same_question(service: LabelService) -> None:
     assert len(seen) == len(set(seen))
 
 
+def test_nobody_waits_for_what_others_have_ahead(service: LabelService) -> None:
+    """Before a revision all that is asked may be somebody's: whoever has nothing gets half of it, the last of it."""
+    anns = service.lease("Ann", 100, tab="one")
+    bobs = service.lease("Bob", 100, tab="one")
+    assert bobs == anns[(len(anns) + 1) // 2 :]
+    assert service.lease("Ann", 100, tab="one") == anns[: (len(anns) + 1) // 2]
+    assert service.lease("Bob", 100, tab="one") == bobs  # whoever has something takes nothing
+    say(service, "Ann", anns[:1])
+    say(service, "Bob", bobs)
+    assert service.lease("Cid", 1, tab="one") == anns[-len(bobs) - 1 : -len(bobs)]
+
+
+def test_what_is_on_the_screen_is_not_taken_over(service: LabelService) -> None:
+    """The last question of all stays with whoever reads it, as does a grid."""
+    anns = service.lease("Ann", 100, tab="one")
+    say(service, "Ann", anns[:-1])
+    assert service.lease("Bob", 1, tab="one") == []
+    assert service.lease("Ann", 100, tab="one") == anns[-1:]
+
+
 def test_leases_end(service: LabelService, clock: Any) -> None:
     """After its time a question is free; asking again in time keeps it."""
     mine = rows(service.lease("Ann", 2))
@@ -96,7 +116,7 @@ def test_what_a_tab_left_behind_goes_to_the_same_person(service: LabelService) -
     """A browser that is killed says no goodbye; whoever opens another must not wait until the lease is over."""
     with service.in_sight("killed", "a browser"):
         left = service.lease("Ann", 200, tab="killed", browser="a browser")  # all rows that there are
-    assert service.lease("Bob", 5, tab="other") == []  # for others she may come back
+    assert service.lease("Bob", 1, tab="other") == left[-1:]  # for others she may come back: they get the last of it
     taken = service.lease("Ann", 5, tab="next")
     assert len(taken) == 5
     assert rows(taken) <= rows(left)

@@ -58,7 +58,7 @@ class Assignments:
         chosen += [Choice(question, second=True) for question in self._answered(by, (n - len(chosen) + 1) // 2)]
         chosen += self._repeated(by, chosen, n)
         chosen += [Choice(question) for question in self._fresh(n - len(chosen))]
-        return self._lease_all(chosen, by, at)
+        return self._lease_all(chosen or self._shared_out(by, n), by, at)
 
     def choose_for_grid(self, by: str, at: Seat, n: int, labels: Labels | None) -> list[Choice]:
         """Lease questions for a grid: rows of one suggested label, or draws that are answered one by one.
@@ -252,6 +252,21 @@ class Assignments:
         now = self._clock()
         self._leases = {question: lease for question, lease in self._leases.items() if lease.until > now}
         return [question for question in self._campaign.open_questions if question.id not in self._leases]
+
+    def _shared_out(self, by: str, n: int) -> list[Choice]:
+        """Return what somebody who has nothing may take over from the page of whoever has most: the last half of it.
+
+        Before a revision nothing new is asked until all is answered: nobody is to wait for what others have ahead. What
+        they may have on the screen stays theirs, and their page hears of the rest when it asks for more; a program,
+        which sits nowhere, would not.
+        """
+        held: dict[tuple[str, Seat], list[int]] = {}
+        for question, lease in self._leases.items():
+            takes_over = lease.by != by and lease.at.tab and not (lease.second or lease.again or lease.grid)
+            if takes_over and question in self._campaign.book.open:
+                held.setdefault((lease.by, lease.at), []).append(question)
+        most = max(held.values(), key=len, default=[])
+        return [Choice(self._campaign.question(question)) for question in most[(len(most) + 1) // 2 :][-n:]]
 
     def _answered(self, by: str, n: int) -> list[Question]:
         """Return questions that others have answered, for an opinion of somebody else."""

@@ -5,7 +5,7 @@ import { state } from "./live.js";
 
 const MOST = 100; // rows that the server gives at once
 const RETRY = 700;
-const IDLE = 10 * 60 * 1000; // rows of somebody who has left go back to the others
+const IDLE = 3 * 60 * 1000; // rows of somebody who has left go back to the others, who may be waiting for them
 
 /** What tells a question at hand from the others: one that is asked once more is another than it was the first time. */
 export function keyOf({ id, again }) {
