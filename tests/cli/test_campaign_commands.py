@@ -57,6 +57,18 @@ def test_from_the_first_answer_to_a_verified_export(call: Any, table: Path) -> N
         assert "Yes." in call("verify", "pets.bela", "--export", name, *([] if name == "out" else ["--quick"])).out
 
 
+def test_what_cannot_be_reached_by_asking_is_said_with_another_way(call: Any, table: Path) -> None:
+    """Labels that nothing in the rows tells of: the share is out of reach, and what else there is to try is said."""
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.3f},{b:.3f},{'cdefg'[rng.integers(5)]}" for a, b in rng.random((300, 2))]
+    Path("noise.csv").write_text("\n".join(["a,b,kind", *lines]), encoding="utf-8")
+    call("run", "noise.csv", "--truth", "kind", "--stop-after", "120")
+    said = call("status", "noise.bela").out
+    assert "99 %: not reachable by asking this way." in said
+    assert said.count("(--embed)") == said.count("(--prediction)") == 1
+    assert "(--embed)" not in call(*RUN, "--target", "0.8").out + call("status", "pets.bela").out
+
+
 def test_a_budget_that_is_too_small_for_the_target_is_said_to_be(call: Any, table: Path) -> None:
     """Nobody is told that more answers are to go than they have."""
     call(*RUN, "--target", "0.99", "--budget", "30")

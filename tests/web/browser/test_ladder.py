@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 
@@ -39,6 +40,17 @@ def test_whoever_has_reached_the_target_can_go_on_to_a_higher_one(visit, aimless
     ada.page.locator(".ladder button").last.click()
     ada.wait("() => !document.querySelector('.reached') && document.querySelector('.stage .record')")
     assert ada.row >= 0
+
+
+def test_what_is_out_of_reach_is_said_with_another_way(visit, serve, tmp_path, digits_file):
+    """Where nothing in the rows tells of the labels, the page says what else there is to try."""
+    found = np.load(digits_file)
+    noise = np.random.default_rng(0).permutation(found["digit"])[:400]
+    np.savez(tmp_path / "noise.npz", image=found["image"][:400], digit=noise)
+    server = serve("noise", data=tmp_path / "noise.npz", hidden=["digit"], answered=120)
+    ada = visit(server.url)
+    ada.page.locator(".ladder .closed", has_text="not reachable by asking this way").last.wait_for()
+    assert "--prediction" in ada.page.locator(".ladder .hint").last.text_content()
 
 
 def test_classes_say_what_is_certain_of_them(visit, aimless):
