@@ -1,5 +1,6 @@
 """The labelling of one dataset, from the first question to the export."""
 
+from bela.campaign._advice import other_ways
 from bela.campaign._again import Repeats
 from bela.campaign._audit import AuditResult, Mistake, Verdict, audit_result, audited_label, begin_audit, certify
 from bela.campaign._backup import Backup, back_up, restore
@@ -20,6 +21,6 @@ __all__ = [
     "Settings", "Simulation", "StoredCampaign", "Team", "Verdict", "Verification", "Verifier", "audit_result",
     "audited_label", "back_up", "begin_audit", "certify", "clean_name", "column_texts", "columns_apart",
     "create_campaign", "find_predictions", "groups_now", "is_open", "label", "n_carried", "open_campaign",
-    "plain_name", "predict_new", "read_prediction", "read_predictions", "read_settings", "restore", "run_campaign",
-    "simulate", "step",
+    "other_ways", "plain_name", "predict_new", "read_prediction", "read_predictions", "read_settings", "restore",
+    "run_campaign", "simulate", "step",
 ]  # fmt: skip

@@ -10,21 +10,16 @@ from typing import cast
 
 from bela.book import again
 from bela.book import count as count_up
-from bela.campaign import StoredCampaign
+from bela.campaign import StoredCampaign, other_ways
 from bela.cli._campaigns import place_of_data
 from bela.cli._showing import alike_lines, count, first, for_cost, name_of
 from bela.errors import LabelError
 from bela.exports import certificate_document, parts_document, together
-from bela.records import Json, Label, Prospect, Result, Rung, StopReason
+from bela.records import Json, Label, Result, Rung, StopReason
 from bela.shares import percent_text, share_text
 
 _CLASSES_SHOWN = 20
 _LOWEST_SHOWN = 3
-_ENOUGH_ROWS = 20  # that may be wrong: with fewer, a share may be out of reach by how few rows there are
-_OTHER_WAYS = (
-    "Other ways may get further: a model of sentences or images (--embed), or labels that a model has given "
-    "(--prediction), in a new campaign."
-)
 _REASONS = {
     StopReason.TARGET: "The target is reached",
     StopReason.REFUTED: "The target cannot be reached: too many labels are wrong",
@@ -100,9 +95,8 @@ class Overview:
         rungs = self._campaign.ladder
         runs = groupby(rungs, key=rung_text)  # five times the same would be read as five things
         lines = [f"To certify {', '.join(percent_text(rung.share) for rung in run)}: {text}." for text, run in runs]
-        closed = [rung.share for rung in rungs if rung.prospect is Prospect.OUT_OF_REACH]
-        other = any((1.0 - share) * self._campaign.n_rows >= _ENOUGH_ROWS for share in closed)
-        return [*lines, _OTHER_WAYS] if other else lines
+        advice = other_ways(rungs, self._campaign.n_rows)
+        return lines if advice is None else [*lines, advice]
 
     def class_lines(self) -> list[str]:
         """Say which classes there are, the largest first, with their rows."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 
 from bela.book import count, label_source, n_said
-from bela.campaign import StoredCampaign, Verdict, audit_result, groups_now
+from bela.campaign import StoredCampaign, Verdict, audit_result, groups_now, other_ways
 from bela.errors import LabelError
 from bela.records import Forecast, Question, Rung, StopReason
 from bela.views._find import WAITS
@@ -56,7 +56,8 @@ class CampaignStatus:
     """The status of a campaign as people are shown it.
 
     `claim` says in words what is known of the labels, `word` is "certified", or "estimated" where that is not a
-    guarantee, `worth` says what it is worth, and `rests_on` on which answers it rests.
+    guarantee, `worth` says what it is worth, and `rests_on` on which answers it rests; `advice` says what else to try
+    where more cannot be had by asking.
     With `suggest_draws`, labels are suggested for single rows too, be they drawn at random or not.
     Of a row the columns `shown` are shown; those `left_out` are in the data, and say nothing that is learned from.
     Besides, `n_hidden` columns were hidden on purpose.
@@ -85,6 +86,7 @@ class CampaignStatus:
     expected: float | None
     forecast: Forecast | None
     ladder: Sequence[Rung]
+    advice: str | None
     stop_reason: StopReason | None
     classes: Sequence[ClassCounts]
     revising: bool
@@ -112,6 +114,7 @@ class _CloserLook:
     n_corrected: int
     forecast: Forecast | None
     ladder: Sequence[Rung]
+    advice: str | None
     classes: Sequence[ClassCounts]
     people: Sequence[Person]
     pace_seconds: float | None
@@ -183,7 +186,7 @@ class Monitor:
                 confidence=campaign.confidence, lower=float(certificate.lower),
                 claim=certificate.claim if audit is None else audit.claim, word=certificate.guarantee.word,
                 worth=certificate.guarantee.sentence, expected=None if labels is None else labels.point.expected,
-                forecast=forecast, ladder=look.ladder, stop_reason=reason, revising=self._revising,
+                forecast=forecast, ladder=look.ladder, advice=look.advice, stop_reason=reason, revising=self._revising,
                 n_revisions=book.n_revisions, classes=look.classes, shown=view.columns, left_out=view.left_out,
                 n_hidden=len(self._stored.settings.hidden), kinds=view.kinds, people=look.people,
                 pace_seconds=look.pace_seconds, rests_on=_RESTS_ON, audit=audit,
@@ -301,13 +304,15 @@ class Monitor:
     def _look_closer(self) -> _CloserLook:
         self._count_new()
         campaign, forecast = self._campaign, self._campaign.forecast
-        counts, groups = count(campaign.book), groups_now(self._stored.settings, campaign.book.codes)
+        book, ladder = campaign.book, campaign.ladder
+        counts, groups = count(book), groups_now(self._stored.settings, book.codes)
         if forecast is not None:
             forecast = Forecast(answers=int(forecast.answers), low=int(forecast.low), high=int(forecast.high))
         self._looked_at = self._clock()
         self._look = _CloserLook(
             seq=self._book.version, n_given=counts.n_given, n_corrected=counts.n_corrected, forecast=forecast,
-            ladder=campaign.ladder, classes=class_counts(counts.known, self.labels, groups),
-            pace_seconds=self._people.pace(),            people=self._people.list(self._now(), n_said(campaign.book)),
+            ladder=ladder, advice=other_ways(ladder, book.n_rows),
+            classes=class_counts(counts.known, self.labels, groups), pace_seconds=self._people.pace(),
+            people=self._people.list(self._now(), n_said(book)),
         )  # fmt: skip
         return self._look

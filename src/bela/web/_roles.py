@@ -54,6 +54,6 @@ def for_annotators(status: CampaignStatus, *, blind: bool) -> CampaignStatus:
         status.audit, verdict=Verdict.UNDECIDED, upper=1.0, corrected=0.0, n_mistakes=0, claim=_WITHHELD, details=()
     )  # fmt: skip
     return replace(
-        status, lower=0.0, expected=None, claim=_WITHHELD, forecast=None, ladder=(), corrected=0, audit=audit,
-        n_revisions=min(status.n_revisions, 1), seq=status.seq - status.n_revisions, withheld=True,
+        status, lower=0.0, expected=None, claim=_WITHHELD, forecast=None, ladder=(), advice=None, corrected=0,
+        audit=audit, n_revisions=min(status.n_revisions, 1), seq=status.seq - status.n_revisions, withheld=True,
     )  # fmt: skip

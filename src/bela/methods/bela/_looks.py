@@ -28,7 +28,9 @@ _LEAST_FIRST = 4  # as one of these is drawn
 _OF_BASE = 0.25  # what an epoch asks until its first look, as a share of the answers that it begins with
 SHARES = np.arange(0.30, 0.61, 0.05)  # of the questions, that may be draws
 TOWARDS_TARGET = 0.15  # that share where there is a target: then they are mainly for the planner
-WITH_AN_END = 0.25  # the same where there is a budget alone, or where it is to be seen how good predictions are
+WITH_A_BUDGET = 100  # the same where there is a budget, in draws: fewer would say too little of what to plan for
+MOST_TOWARDS = 0.25  # that share at most where there is a target or a budget
+PREDICTED = 0.25  # the same where it is to be seen how good predictions are
 HELPED = 0.6  # the same where a helper teaches: then people need not teach as much
 SPARED, SPARING = 200, 0.1  # that share beyond so many answers, where most that is drawn would not have to be asked
 USUAL = 0.4  # that share while nothing is known about the labels
@@ -141,7 +143,7 @@ class Epoch:
             share = self._usual_share
             many = error is not None and error >= _FEW  # with few errors, most that is asked is not put right either
             if not self.helped and self.share is not None and self.sparing and many and size > SPARED:
-                share = (WITH_AN_END * SPARED + SPARING * (size - SPARED)) / size
+                share = (PREDICTED * SPARED + SPARING * (size - SPARED)) / size
         else:
             share = best_share(error, n_learnt, len(self.base.rows) + size, alpha, n_classes)
         return max(round((1.0 - share) * size) - len(self.picks), 1)
@@ -217,7 +219,11 @@ class Epoch:
 def _share(book: Book, *, predicted: bool) -> float | None:
     if book.target is None and book.budget is None:
         return None
-    return WITH_AN_END if book.target is None or predicted else TOWARDS_TARGET
+    if predicted:
+        return PREDICTED
+    if book.budget is None:
+        return TOWARDS_TARGET
+    return min(max(WITH_A_BUDGET / max(book.budget, 1), TOWARDS_TARGET), MOST_TOWARDS)
 
 
 def asked_rows(book: Book) -> list[int]:

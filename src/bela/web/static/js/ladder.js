@@ -7,26 +7,24 @@ import { state, takeIn } from "./live.js";
 import { complain, toast } from "./notes.js";
 import { session } from "./session.js";
 
-const OUT_OF_REACH = "not reachable by asking this way";
-const ENOUGH_ROWS = 20; // that may be wrong
-
 /** Draw the ladder of a state anew if it says anything new; whoever has the focus on a share keeps it there. */
-export function drawLadder(root, { ladder: rungs, target, stop_reason: reason, n_rows: rows }) {
-  const now = JSON.stringify([rungs, target, reason]);
+export function drawLadder(root, { ladder: rungs, target, stop_reason: reason, advice }) {
+  const now = JSON.stringify([rungs, target, reason, advice]);
   if (root.dataset.shows === now) return;
   root.dataset.shows = now;
   const held = root.contains(document.activeElement) ? document.activeElement.dataset.share : null;
-  fill(root, rungs?.length ? steps(rungs, target, session.owner && (!reason || reason === "target"), rows) : null);
+  fill(root, rungs?.length ? steps(rungs, target, session.owner && (!reason || reason === "target"), advice) : null);
   if (held) root.querySelector(`[data-share="${held}"]`)?.focus({ preventScroll: true });
 }
 
-function steps(rungs, target, open, rows) {
+function steps(rungs, target, open, advice) {
   const title = h("h3", "How far is it to …");
+  const more = session.owner && advice ? h("p.hint", advice) : null;
   const { prospect } = rungs[0];
   const alike = rungs.every((rung) => !rung.forecast && rung.prospect === prospect && prospect !== "reached");
   if (alike) {
     const shares = `${percentShort(rungs[0].share)} to ${percentShort(rungs.at(-1).share)}`;
-    return [title, h("ul", h("li", h("span", shares), h("span.way.closed", prospect))), otherWays(rungs, rows)];
+    return [title, h("ul", h("li", h("span", shares), h("span.way.closed", prospect))), more];
   }
   const hint = open && rungs.some(({ forecast }) => forecast) ? "Choose a share to make it the target." : null;
   return [
@@ -36,17 +34,8 @@ function steps(rungs, target, open, rows) {
       rungs.map((rung) => h("li", share(rung, target, open), way(rung, target))),
     ),
     hint && h("p.hint", hint),
-    otherWays(rungs, rows),
+    more,
   ];
-}
-
-/** What else to try where a share is out of reach by how little the rows say, and not by how few there are. */
-function otherWays(rungs, rows) {
-  const far = rungs.filter(({ prospect }) => prospect === OUT_OF_REACH);
-  const closed = far.some(({ share: value }) => (1 - value) * rows >= ENOUGH_ROWS);
-  if (!session.owner || !closed) return null;
-  const ways = [h("code", "--embed"), " or ", h("code", "--prediction")];
-  return h("p.hint", "A model of sentences or images, or labels that a model has given, may get further: bela label with ", ways, ".");
 }
 
 function isTarget(share, target) {
