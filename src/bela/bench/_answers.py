@@ -32,6 +32,10 @@ CLAIMS = [
     ("imagenetv2", "predicted", 0.95, 5900),
     ("mnist", "predicted", 0.95, 220),
     ("mnist", "helped", 0.95, 220),
+    ("home", "embedded", 0.80, 780),
+    ("trec", "embedded", 0.85, 1350),
+    ("photos", "embedded", 0.75, 700),
+    ("photos", "embedded", 0.85, 1400),
 ]
 """Data, features, the share to certify, and the answers that it may take."""
 ITS_OWN = ("pac-normal", "pac-betting")
@@ -40,20 +44,27 @@ METHODS = ("bela", "margin", "random", "pac", "hsal", "plal", "bela-paper", *ITS
 TITLES = {"pac-normal": "PAC labels, normal", "pac-betting": "PAC labels, betting"}
 PAC_SEEDS = 20
 MOST = 5  # times the bar: whoever needs more is stopped there
-_FEATURES = {"raw": ", raw pixels", "predicted": ", with predictions", "helped": ", with a helper"}
+_FEATURES = {
+    "raw": ", raw pixels",
+    "predicted": ", with predictions",
+    "helped": ", with a helper",
+    "embedded": ", with vectors",
+}
 
 
 def _jobs(scope: Scope) -> tuple[list[Row], list[str]]:
     claims = [claim for claim in CLAIMS if claim[0] == "digits"] if scope.quick else CLAIMS
     left_out = {
-        (data, features): missing(data, predicted=features in ("predicted", "helped")) for data, features, *_ in claims
+        (data, features): missing(data, predicted=features in ("predicted", "helped"), embedded=features == "embedded")
+        for data, features, *_ in claims
     }
     jobs: list[Row] = [
         {"data": data, "features": features, "target": target, "method": method, "seed": seed, "most": MOST * bar}
         for method in scope.methods or METHODS
         for data, features, target, bar in claims
         if left_out[data, features] is None
-        if method == "bela" or ((method in ITS_OWN) == (features == "predicted") and features != "helped")
+        if method == "bela"
+        or ((method in ITS_OWN) == (features == "predicted") and features not in ("helped", "embedded"))
         if not (method in ITS_OWN and data == "mnist")
         for seed in range(_n_seeds(method, scope.seeds))
     ]
@@ -69,7 +80,9 @@ def measure_answers(*, data: str, features: str, target: float, method: str, see
     """Run one campaign to its target, or until it has taken the most answers that are of interest."""
     from bela.campaign import simulate
 
-    found = load_labelled(data, raw=features == "raw", predicted=features == "predicted")
+    found = load_labelled(
+        data, raw=features == "raw", predicted=features == "predicted", embedded=features == "embedded"
+    )
     start = time.perf_counter()
     if method in ITS_OWN:
         [(labels, confidence)] = found.predictions.values()
@@ -112,7 +125,8 @@ def _describe(rows: Sequence[Row]) -> list[str]:
         f"reached the share with {MOST} times the bar was stopped there (>). `bela`, `margin`, `random` and `pac` see "
         "image features (unless *raw*), the others pixels. *With predictions*: the columns of data/predictions, which "
         "`bela` takes with `predictions=`. *With a helper*: one of these teaches without being believed, and its "
-        "answers are not counted. PAC labels itself decides by its own rule on the same predictions, as its "
+        "answers are not counted. *With vectors*: those of a small model of sentences or images stand beside the texts "
+        "or photos, as a column. PAC labels itself decides by its own rule on the same predictions, as its "
         f"authors run it (a tenth of the rows its sample, equal confidences told apart at random): the mean of "
         f"{PAC_SEEDS} seeds. Its normal bound is an approximation, its betting bound holds for finite samples.",
         table(lines),

@@ -44,9 +44,10 @@ class LabelledData:
     predictions: Mapping[str, tuple[Sequence[object], FloatArray | None]] = field(default_factory=dict)
 
 
-def missing(name: str, *, predicted: bool = False) -> str | None:
+def missing(name: str, *, predicted: bool = False, embedded: bool = False) -> str | None:
     """Say what is not at hand of a dataset; None where everything is, or can be fetched."""
     files = [file for file in (_TABLES.get(name), _VECTORS.get(name)) if file is not None]
+    files += [file for file in _VECTORS.values() if embedded and file[1] == name]
     files += [_TABLES[_VECTORS[name][1]]] if name in _VECTORS else []
     wanted = [f"predictions/{name}.csv"] if predicted else [path for path, _ in files]
     folder = os.environ.get("BELA_DATA")
@@ -56,10 +57,17 @@ def missing(name: str, *, predicted: bool = False) -> str | None:
     return f"{name} is left out: there is no {gone[0]} in the folder that BELA_DATA names"
 
 
-def load_labelled(name: str, *, raw: bool = False, predicted: bool = False) -> LabelledData:
-    """Return data by their name, images as pixels where they are wanted `raw`, with predictions where they are."""
+def load_labelled(
+    name: str, *, raw: bool = False, predicted: bool = False, embedded: bool = False
+) -> LabelledData:  # fmt: skip
+    """Return data by their name: images as pixels where they are wanted `raw`, with predictions where they are.
+
+    With `embedded`, the vectors that a model has made of the rows stand beside them as one more column.
+    """
     if predicted:
         return _load_predicted(name)
+    if embedded:
+        return _load_embedded(name)
     if name in _IMAGES:
         dataset = load_dataset(name)
         return LabelledData(rows=dataset.X if raw else dataset.images, truth=dataset.y)
@@ -112,6 +120,16 @@ def _load_predicted(name: str) -> LabelledData:
         return LabelledData(rows=dataset.images, truth=dataset.y, predictions=predictions)
     rows = prepare(table, exclude=["Y", column, score], needed=False)
     return LabelledData(rows=rows, truth=np.array(list(column_labels(table, "Y").values())), predictions=predictions)
+
+
+def _load_embedded(name: str) -> LabelledData:
+    file, column = _TABLES[name]
+    [vectors] = [path for path, of in _VECTORS.values() if of == name]
+    table, folder = open_table(_find(file)), _find(file)
+    [rows] = [list(table.column(one)) for one in table.columns if one != column]
+    content = [str(folder / str(path)) for path in rows] if folder.is_dir() else rows
+    found = {"content": content, "vector": np.load(_find(vectors)).astype(np.float32)}
+    return LabelledData(rows=prepare(found), truth=_truth(name))
 
 
 def load_helper(name: str) -> AnyArray:
