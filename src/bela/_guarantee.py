@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Self
 
-from bela.shares import percent_text, share_text
+from bela.shares import percent_text, round_bound, share_text
 
 _PUBLISHED = "This is the bound that was published with the method. It is seldom wrong, but it is {}."
 
@@ -54,7 +54,7 @@ class Guarantee(StrEnum):
 
     def claim(self, lower: float, confidence: float) -> str:
         """Say what is known of the labels, by a bound of this worth."""
-        if lower <= 0.0:
+        if round_bound(lower, 3) <= 0:  # a bound that would be shown as 0.0 % says nothing
             return f"Nothing is {self.word} yet: the answers so far are too few for a number that can be trusted."
         if not self.holds:
             return f"Estimated: {share_text(lower)} of the labels are right, which is not a guarantee."

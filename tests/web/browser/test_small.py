@@ -64,6 +64,19 @@ def test_nothing_overlaps_among_the_keys(visit, named, width):
     )
 
 
+def test_a_bound_that_would_be_shown_as_nothing_is_nothing(visit, serve):
+    """One answer of 1,797 rows certifies one row: that is no number to put before anybody."""
+    server = serve("little", classes=["1", "2"])
+    eve = visit(server.url)
+    eve.press("1")
+    eve.settle()
+    assert 0 < server.get("state")["lower"] < 0.001
+    eve.wait("() => document.querySelector('#certificate').textContent.includes('1 chosen')")
+    text = eve.page.locator("#certificate").text_content()
+    assert "Nothing yet" in text
+    assert not re.search(r"0\.0\s%", text)
+
+
 def test_no_number_is_read_into_nothing(visit, serve):
     """Before anything is certain the page says that, and not how many labels of nothing are right."""
     dan = visit(serve("nothing", classes=["1", "2"]).url)

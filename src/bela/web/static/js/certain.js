@@ -1,7 +1,7 @@
 /** What is certified of parts of the rows: a column of the table of classes, and the rows that are sure. */
 
 import { h, icon } from "./dom.js";
-import { count, labelKey, labelText, percentFloor, percentShort, plural, unbroken } from "./format.js";
+import { count, isSomething, labelKey, labelText, percentFloor, percentShort, plural, unbroken } from "./format.js";
 import { shareBar } from "./table.js";
 
 /** The column that says how many of the rows with a label are certainly right; none where nobody says. */
@@ -21,7 +21,7 @@ export function boundColumn(parts) {
 
 function boundText({ label }, lower) {
   if (lower === undefined) return "—";
-  if (lower <= 0) return h("span.missing", "nothing certain yet");
+  if (!isSomething(lower)) return h("span.missing", "nothing certain yet");
   const text = `at least ${percentFloor(lower)}`;
   const shown = shareBar(lower, text);
   shown.title = `At least ${percentFloor(lower)} of the rows labelled ‘${labelText(label)}’ are right.`;

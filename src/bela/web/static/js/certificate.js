@@ -7,6 +7,7 @@ import {
   amount,
   count,
   duration,
+  isSomething,
   percent,
   percentBound,
   percentCeil,
@@ -92,7 +93,7 @@ export function mountCertificate(root) {
 
 function draw(news) {
   const { lower, target, expected, word, stop_reason: reason } = news;
-  const started = lower > 0;
+  const started = isSomething(lower);
   parts.number.textContent = started ? `≥ ${percentFloor(lower)}` : news.withheld ? "—" : "Nothing yet";
   parts.title.textContent = `What is ${word}`;
   parts.sentence.textContent = unbroken(news.claim);

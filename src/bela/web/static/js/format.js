@@ -39,6 +39,11 @@ export function percentFloor(share) {
   return `${percentBound(share)}${NBSP}%`;
 }
 
+/** Whether a lower bound is more than the 0.0 % that it would be written as. */
+export function isSomething(lower) {
+  return Number(percentBound(lower)) > 0;
+}
+
 /** An upper bound in per cent, with its sign. */
 export function percentCeil(share) {
   return `${percentBound(share, true)}${NBSP}%`;

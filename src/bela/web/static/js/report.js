@@ -2,7 +2,7 @@
 
 import { BASE, get, post } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { percentFloor, percentShort, plural } from "./format.js";
+import { isSomething, percentFloor, percentShort, plural } from "./format.js";
 import { state, takeIn } from "./live.js";
 import { complain, toast } from "./notes.js";
 import { session } from "./session.js";
@@ -61,8 +61,8 @@ export function mountReport(root, [share]) {
   const unwatch = state.watch(({ lower, claim, target, class_target: each, answers, audit, stop_reason: reason }) =>
     fill(
       summary,
-      h("p.big", lower > 0 ? `≥ ${percentFloor(lower)}` : "Nothing yet"),
-      h("p", audit || lower <= 0 ? claim : `${claim} That took ${plural(answers, "answer")}.`),
+      h("p.big", isSomething(lower) ? `≥ ${percentFloor(lower)}` : "Nothing yet"),
+      h("p", audit || !isSomething(lower) ? claim : `${claim} That took ${plural(answers, "answer")}.`),
       audit && audit.details.map((line) => h("p", { dir: "auto" }, line)),
       h(
         "p.help",
