@@ -169,6 +169,11 @@ def test_a_thousand_classes(visit, begin):
     assert options(eve) == ["kind h 777"]
     eve.press("Enter")
     assert label_of(eve, server, row) == "kind h 777"
+    eve.page.goto(f"{server.url}#/classes")
+    few = eve.page.locator(".note-line", has_text="Few answers so far")
+    few.wait_for()
+    assert few.text_content().endswith(" more.")
+    assert few.locator("strong").count() == 12
 
 
 def test_axe_finds_nothing_in_the_list(visit, many):

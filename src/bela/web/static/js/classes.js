@@ -11,6 +11,8 @@ import { findClass } from "./finding.js";
 import { addClass, changeClasses, labels } from "./session.js";
 import { shareBar, table } from "./table.js";
 
+const FEW = 12; // classes with few answers that are named; the table has the counts of all
+
 export function mountClasses(root) {
   const list = h("div.class-list");
   const heat = h("div.heat", {
@@ -87,11 +89,11 @@ export function mountClasses(root) {
             h(
               "span",
               "Few answers so far, so little is known about: ",
-              names.map((label, at) => [
+              names.slice(0, FEW).map((label, at) => [
                 at ? ", " : "",
                 h("strong", { dir: "auto" }, labelText(label?.label ?? label)),
               ]),
-              ".",
+              names.length > FEW ? ` and ${count(names.length - FEW)} more.` : ".",
             ),
           )
         : null,
