@@ -38,6 +38,40 @@ def test_a_row_shows_all_or_says_what_it_hides(visit, letters):
     assert hidden == ["Not shown: constant"]
 
 
+def test_what_of_a_row_is_further_down_is_named(visit, letters):
+    """Not every system shows scroll bars: what is out of sight is said until it was scrolled to."""
+    dan = visit(letters.url, viewport={"width": 1280, "height": 520})
+    note = dan.page.locator(".further")
+    note.filter(has_text="further down: part").wait_for()
+    assert note.text_content().rstrip("↓").endswith("part 11")
+    while note.is_visible():
+        top = dan.page.evaluate("document.querySelector('.stage').scrollTop")
+        dan.page.keyboard.press("ArrowDown")
+        dan.wait("(top) => document.querySelector('.stage').scrollTop > top", top)
+        dan.page.evaluate("() => new Promise(requestAnimationFrame)")
+    last = "document.querySelector('.stage .left-out').getBoundingClientRect().bottom"
+    assert dan.page.evaluate(f"{last} < document.querySelector('.stage').getBoundingClientRect().bottom")
+    dan.page.set_viewport_size({"width": 1280, "height": 1600})
+    dan.wait("() => document.querySelector('.further').hidden")
+
+
+def test_long_names_leave_their_values_room(visit, serve, tmp_path):
+    """In a grid a number stands in one line, however long the name of its column is."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "sensors.csv"
+    names = [f"measurement_{i}_of_the_sensor" for i in range(3)]
+    rows = [",".join(f"{value:.6f}" for value in rng.normal(0, 300, 3)) for _ in range(200)]
+    path.write_text("\n".join([",".join(names), *rows]), encoding="utf-8")
+    eve = visit(serve("sensors", data=path, classes=["one", "two"]).url)
+    eve.to_grid(key="1")
+    lines = """() => [...document.querySelectorAll('.tile dd')].map((value) => {
+        const range = document.createRange();
+        range.selectNodeContents(value);
+        return range.getClientRects().length;
+    })"""
+    assert set(eve.page.evaluate(lines)) == {1}
+
+
 def test_a_grid_of_texts_is_read_to_its_end(visit, letters):
     """Fewer, larger cells; what is cut says so and opens; Enter goes on until all rows were in sight, then confirms."""
     bo = visit(letters.url)

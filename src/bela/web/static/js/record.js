@@ -8,6 +8,7 @@ import { session } from "./session.js";
 
 const LONG = 160; // characters from which a value is read as a text
 const SHARP = 160; // pixels up to which a picture is enlarged without blurring
+const EDGE = 26; // pixels below a row that hold nothing
 const ENLARGED = 1.4; // times its size that a larger picture is shown at, at most
 
 /** Return what shows a row; `compact` is for tiles. */
@@ -58,6 +59,15 @@ export function sayCut(tiles) {
     const key = session.keys.ofAction("open");
     fill(more, h("span", cut[at].length ? `not in sight: ${cut[at].join(", ")}` : "there is more"), key ? keycap(key) : null);
   });
+}
+
+/** The columns of a row that are further down than what can be seen of it; null where the end of it is in sight. */
+export function furtherDown(stage) {
+  const { scrollTop, clientHeight, scrollHeight } = stage;
+  if (scrollTop + clientHeight >= scrollHeight - EDGE) return null;
+  const end = stage.getBoundingClientRect().bottom - EDGE; // the note that says so stands below
+  const names = [...stage.querySelectorAll("dt, h3.column")].filter((one) => one.getBoundingClientRect().bottom > end);
+  return names.map((one) => one.textContent);
 }
 
 /** Open a row in full. */

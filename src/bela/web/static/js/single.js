@@ -3,7 +3,7 @@
 import { afterPaint, announce, fill, h, icon, keycap } from "./dom.js";
 import { labelText, percent } from "./format.js";
 import { state } from "./live.js";
-import { describe, showRecord } from "./record.js";
+import { describe, furtherDown, showRecord } from "./record.js";
 import { toast } from "./notes.js";
 import { WRONG, answer, flag, session, shown } from "./session.js";
 
@@ -13,9 +13,12 @@ export class Single {
 
   constructor(palette) {
     this.palette = palette;
-    this.stage = h("div.stage", { tabindex: "0", role: "region", "aria-label": "The row" });
+    const onscroll = () => this.#drawFurther();
+    this.stage = h("div.stage", { tabindex: "0", role: "region", "aria-label": "The row", onscroll });
+    this.further = h("p.further", { hidden: true, "aria-hidden": "true" }); // a screen reader is told all of the row
     this.suggested = h("p.suggested");
-    this.node = h("div.single", this.stage, this.suggested);
+    this.node = h("div.single", h("div.stage-frame", this.stage, this.further), this.suggested);
+    window.addEventListener("resize", onscroll);
   }
 
   /** Rows at hand. */
@@ -45,9 +48,17 @@ export class Single {
     this.#question = question;
     fill(this.stage, showRecord(question, state.value));
     this.stage.scrollTop = 0;
+    requestAnimationFrame(() => this.#drawFurther());
     sessionStorage.setItem("bela.shown", String(question.id));
     shown();
     this.#measure(question);
+  }
+
+  /** Say what of the row is further down, as not every system shows scroll bars. */
+  #drawFurther() {
+    const names = this.node.isConnected ? furtherDown(this.stage) : null;
+    this.further.hidden = names === null;
+    if (names) fill(this.further, h("span", names.length ? `further down: ${names.join(", ")}` : "there is more"), keycap("↓"));
   }
 
   /** Everything has to be drawn anew, as after coming back from another page. */
