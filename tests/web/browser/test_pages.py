@@ -200,3 +200,22 @@ def test_map_of_leaves_shows_one_label_alone(visit, team):
     assert heads.count() == n
     zoe.page.locator(".treemap .leaf").first.click()
     zoe.page.locator(".tile img").first.wait_for()
+
+
+def test_a_rare_label_has_its_place_in_the_map(visit, team):
+    """However few rows carry it, they are drawn: there is never a name with nothing below it."""
+    rex = visit(team.url, "Rex")
+    heights = rex.page.evaluate(
+        """async () => {
+            const { drawTreemap } = await import('./static/js/treemap.js');
+            const root = document.createElement('div');
+            root.style.width = '860px';
+            document.body.append(root);
+            const labels = [['thing', 2495], ['who', 1126], ['number', 655], ['place', 549], ['rare', 45], ['x', 5]];
+            drawTreemap(root, labels.map(([label, size], leaf) => ({ leaf, label, size, known: 1, probability: 0.9 })));
+            return [...root.querySelectorAll('.leaf rect')].map((area) => Math.min(area.height.baseVal.value,
+                area.width.baseVal.value));
+        }"""
+    )
+    assert len(heights) == 6
+    assert min(heights) > 1

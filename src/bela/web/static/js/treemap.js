@@ -27,9 +27,10 @@ export function drawTreemap(root, leaves, open, alone = null) {
   groups.sort((a, b) => b.size - a.size);
   for (const [group, box] of tile(groups, { x: 0, y: 0, width, height: HEIGHT })) {
     const again = () => drawTreemap(root, leaves, open, alone === null ? group.key : null);
-    drawing.append(heading(group, box, again));
-    const inner = { x: box.x, y: box.y + HEAD, width: box.width - 6, height: box.height - HEAD - 6 };
-    if (inner.width <= 0 || inner.height <= 0) continue;
+    const head = box.height < 2 * HEAD ? 0 : HEAD; // of a rare label there would be nothing but its name
+    if (head) drawing.append(heading(group, box, again));
+    const gap = Math.min(6, box.width / 2, box.height / 2);
+    const inner = { x: box.x, y: box.y + head, width: box.width - gap, height: box.height - head - gap };
     for (const [leaf, area] of tile(group.members, inner)) drawing.append(leafArea(leaf, area, open));
   }
   fill(root, drawing);
