@@ -92,6 +92,9 @@ class Camera:
 
     def open(self, route: str = "", **options: Any) -> Any:
         """Open a page of its own as Ada, and wait for what is slow."""
+        if self.page is not None:
+            self.page.goto("about:blank")  # so that its rows go back
+            self.page.context.close()
         context = self._browser.new_context(**({"viewport": DESKTOP} | options))
         context.set_default_timeout(120_000)
         self.page = context.new_page()

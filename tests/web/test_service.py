@@ -65,6 +65,17 @@ def test_nobody_waits_for_what_others_have_ahead(service: LabelService) -> None:
     assert service.lease("Cid", 1, tab="one") == anns[-len(bobs) - 1 : -len(bobs)]
 
 
+def test_nor_does_anybody_who_likes_grids(service: LabelService) -> None:
+    """What they take over is alike, as in any grid: rows of one suggested label, or draws."""
+    anns = service.lease("Ann", 100, tab="one")
+    bobs = service.lease("Bob", 100, tab="one", grid=True)
+    assert bobs
+    assert {one.id for one in bobs} <= {one.id for one in anns[(len(anns) + 1) // 2 :]}
+    assert len({(one.grid, one.suggested if one.grid else None) for one in bobs}) == 1
+    assert not rows(bobs) & rows(service.lease("Ann", 100, tab="one"))
+    assert service.lease("Bob", 100, tab="one", grid=True) == bobs
+
+
 def test_what_is_on_the_screen_is_not_taken_over(service: LabelService) -> None:
     """The last question of all stays with whoever reads it, as does a grid."""
     anns = service.lease("Ann", 100, tab="one")

@@ -80,7 +80,7 @@ class Assignments:
             mine = [choice for choice in held if not (choice.again or self._is_blind(choice.question))]
             chosen = [Choice(question, grid=True) for question in self._alike(mine, n, labels)]
         self.release({one.question.id for one in held} - {one.question.id for one in chosen}, by, at)
-        return self._lease_all(chosen, by, at)
+        return self._lease_all(chosen or self._shared_out_alike(by, n, labels), by, at)
 
     def _alike(self, mine: Sequence[Choice], n: int, labels: Labels | None) -> list[Question]:
         """Return up to n questions of one suggested label: that of most that somebody has, or that of the oldest.
@@ -267,6 +267,16 @@ class Assignments:
                 held.setdefault((lease.by, lease.at), []).append(question)
         most = max(held.values(), key=len, default=[])
         return [Choice(self._campaign.question(question)) for question in most[(len(most) + 1) // 2 :][-n:]]
+
+    def _shared_out_alike(self, by: str, n: int, labels: Labels | None) -> list[Choice]:
+        """Return what somebody may take over for a grid: draws, or rows of one suggested label, as the first is."""
+
+        def key(choice: Choice) -> tuple[bool, object]:
+            blind = self._is_blind(choice.question)
+            return blind, None if blind or labels is None else labels.label(choice.question.row)
+
+        shared = [choice._replace(grid=not self._is_blind(choice.question)) for choice in self._shared_out(by, n)]
+        return [choice for choice in shared if key(choice) == key(shared[0])]
 
     def _answered(self, by: str, n: int) -> list[Question]:
         """Return questions that others have answered, for an opinion of somebody else."""

@@ -53,7 +53,7 @@ export function inPlaceOfRows(root, { ready, more, empty }) {
       card(
         "people",
         "All rows that can be asked about are taken",
-        "Others are answering them. The next ones come by themselves.",
+        "Others are answering them, or another page of yours has them. The next ones come by themselves.",
       ),
     );
 }
