@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { percentShort, plural } from "./format.js";
+import { percentShort, plural, unbroken } from "./format.js";
 import { online, state, takeIn } from "./live.js";
 import { complain } from "./notes.js";
 import { session } from "./session.js";
@@ -77,7 +77,7 @@ function reached(more) {
     h(
       "div",
       h("h2", title),
-      h("p", text),
+      h("p", unbroken(text)),
       h(
         "div.row",
         session.owner ? h("a.button.primary", { href: "#/report" }, icon("download"), "Export the labels") : null,

@@ -2,7 +2,7 @@
 
 import { BASE, get, post } from "./api.js";
 import { fill, h, icon } from "./dom.js";
-import { isSomething, percentFloor, percentShort, plural } from "./format.js";
+import { isSomething, percentFloor, percentShort, plural, unbroken } from "./format.js";
 import { state, takeIn } from "./live.js";
 import { complain, toast } from "./notes.js";
 import { session } from "./session.js";
@@ -62,7 +62,7 @@ export function mountReport(root, [share]) {
     fill(
       summary,
       h("p.big", isSomething(lower) ? `≥ ${percentFloor(lower)}` : "Nothing yet"),
-      h("p", audit || !isSomething(lower) ? claim : `${claim} That took ${plural(answers, "answer")}.`),
+      h("p", unbroken(audit || !isSomething(lower) ? claim : `${claim} That took ${plural(answers, "answer")}.`)),
       audit && audit.details.map((line) => h("p", { dir: "auto" }, line)),
       h(
         "p.help",
