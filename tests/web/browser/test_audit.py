@@ -49,7 +49,7 @@ def test_labels_are_judged_until_there_is_a_verdict(audit, visit, truth, guesses
             break
         assert shown_label(visitor) == guesses[row]
         visitor.press("Enter" if guesses[row] == truth[row] else "n")
-    assert "Certified: at least 80 %" in visitor.page.text_content(".reached")
+    assert "Certified: at least 80\u00a0%" in visitor.page.text_content(".reached")
     visitor.settle()
     state = audit.get("state")
     assert (state["stop_reason"], state["audit"]["verdict"]) == ("target", "certified")
