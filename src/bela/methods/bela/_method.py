@@ -39,9 +39,9 @@ from bela.storage import digest_arrays
 _DRAWS = 12  # a stream of its own, as that of training is: nothing about training may predict a draw
 _FIRST, _BATCH = "first-questions", 64  # what is kept of the first, and the most questions at once
 _LIVE = 0.6  # of alpha, for the looks of the first epoch
-_LIVE_WITH_AN_END = 0.2  # the same where there is a target or a budget, as releases will need it more
+_LIVE_WITH_AN_END = 0.1  # the same where there is a target or a budget, as releases need it more
 _LIVE_AGAIN = 0.1  # of what is left, for those of a later one
-_HALFWAY = 0.2  # of that, for a look at half of its draws
+_HALFWAY = 0.1  # of the alpha of a release with a budget, for a look at half of its draws
 
 
 @METHODS.register("bela")
