@@ -207,7 +207,7 @@ class _Facts:
         n = len(known)
         self.codes: IntArray = np.full(n, UNKNOWN, np.int32) if labels is None else self._of_labels[labels.codes]
         self.source: npt.NDArray[np.int8] = np.where(self.codes == UNKNOWN, *_at("unlabelled", "inferred"))
-        self.probability: FloatArray = np.ones(n) if labels is None else np.array(labels.result.probability, np.float64)
+        self.probability: FloatArray = np.ones(n) if labels is None else np.array(labels.result.probability)
         for predicted in predictions:
             said = self._now[predicted]
             self.source[(said == self.codes) & (said != UNKNOWN)] = SOURCES.index("prediction")
@@ -315,10 +315,9 @@ def _least_certain(
 
     Those that wait come last, as their place would tell how sure their label is.
     """
-    probability = probability.copy()
-    probability[blind] = _LAST
     rows, n_found = np.flatnonzero(chosen), int(np.count_nonzero(chosen))
     doubt = probability[rows]
+    doubt[blind[rows]] = _LAST
     if after is not None and after.probability is not None:
         later = (doubt > after.probability) | ((doubt == after.probability) & (rows > after.row))
         rows, doubt = rows[later], doubt[later]
