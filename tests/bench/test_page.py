@@ -35,9 +35,11 @@ def folder(tmp_path: Path) -> Path:
     write_rows(tmp_path / "growth.csv", growth)
     marks = (50, 100, 200, 500, 1000)
     ours = {f"right_{m}": 0.8 for m in marks} | {f"lower_{m}": 0.6 for m in marks}
+    why = {"drawn_50": 20, "same_fit_50": 0.85, "revisions": 9, "revisions_s": 4.0}
+    theirs = {f"right_{m}": 0.7 for m in marks[:-1]} | {"right_200": 0.801}
     rows = [
-        peer("bela", "photos", asked=1000, seconds=5.0, peak_mb=300, draws=400, **ours),
-        peer("modal", "photos", asked=1000, seconds=9.0, peak_mb=200, **{f"right_{m}": 0.7 for m in marks[:-1]}),
+        peer("bela", "photos", asked=1000, seconds=5.0, peak_mb=300, **ours, **why),
+        peer("modal", "photos", asked=1000, seconds=9.0, peak_mb=200, **theirs),
         peer("alipy", "photos", asked=500, seconds=2.0, right_50=0.9, right_100=0.8, right_end=0.85, stopped="time"),
         peer("libact", "photos", error="not installed: no Cython"),
         peer("alipy", "made-10000", 10_000, base_mb=40, peak_mb=140),
@@ -66,9 +68,10 @@ def test_where_others_win_is_said(folder: Path) -> None:
     """A better share is named with both numbers, a level one is not; so are faster ones, and those that failed."""
     page = write_page(folder).read_text(encoding="utf-8")
     assert "1 of 4 places" in page
-    assert "- photos, 50 answers: alipy 0.900, BELA 0.800" in page
-    assert "(400 of 1,000 on photos)" in page
-    assert "Less time a question than BELA: photos: alipy." in page
+    assert "- photos, 50 answers: alipy 0.900; BELA 0.800 (20 of them drawn at random; 0.850 by the regression" in page
+    assert "Why: uncertainty sampling" in page
+    assert "- photos, 200 answers: modAL-python 0.801; BELA 0.800" in page.partition("By no more than 0.2%")[2]
+    assert "- photos: alipy 4.0 ms; BELA 5.0 ms, 80% of it in 9 revisions" in page
     assert "stopped after 500 answers, 0.850 right" in page
     assert "not installed: no Cython" in page
 

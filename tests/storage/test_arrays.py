@@ -161,6 +161,21 @@ def test_a_large_array_is_mapped_and_a_small_one_is_not(monkeypatch: pytest.Monk
     assert int(array.sum()) == 7 * 60
 
 
+def test_a_large_array_is_in_memory_where_the_disk_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its room is taken before anybody writes to it: a mapped page without room would end the process (SIGBUS)."""
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(_mapped, "LARGE", 100)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        array = empty_array((1000, 3), np.int64)
+        array[:] = 7
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not isinstance(array, np.memmap)
+    assert int(array.sum()) == 7 * 3000
+
+
 def test_arrays_that_are_mapped_are_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What lies in a file stays there until somebody looks at it, and each array begins where processors like it."""
     monkeypatch.setattr(_mapped, "LARGE", -1)

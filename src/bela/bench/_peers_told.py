@@ -18,6 +18,21 @@ MARKS = (50, 100, 200, 500, 1000)
 _LAPTOP_GB = 16
 _NOISE = 0.002  # of all rows: a difference that another seed may turn round
 _MADE = "made-"
+_WHY_RIGHT = (
+    "Why: uncertainty sampling spends every answer on learning. BELA draws a part of its rows at random, and nothing "
+    "learns from these until a release, which is what lets it say how many labels are right. What the regression of "
+    "the other programs makes of all that BELA was answered (in brackets) tells two causes apart: where it has more "
+    "right than BELA has, that is what holding answers back costs; what the other programs have beyond it is that rows "
+    "drawn at random, and rows that BELA's own learners doubt, teach that regression less than rows which it doubts. "
+    "Where it has less right than BELA has, only the second is felt: BELA makes more of the same answers than it does."
+)
+_WHY_FAST = (
+    "Why: PAC labels fit two regressions for all answers together, and choose no row by the answer before; libact cuts "
+    "a tree that is made once and fits nothing; the others fit one regression to a few hundred rows, which with some "
+    "thousand rows to predict costs little. A revision of BELA fits several learners, predicts all rows by each, "
+    "plans, and certifies; besides, its time alone has the way from the data to features, and a look at all labels at "
+    "each number of answers."
+)
 _OURS = {"bela": "BELA", "pac": "PAC labels"}
 
 
@@ -32,7 +47,7 @@ def describe_peers(rows: Sequence[Row]) -> list[str]:
         "and a hundredth of what is known asked at once, so that a thousand answers take them 400 fits and not 990. "
         "BELA gets the data as they come, one question at a time, knows of no end, and holds back a part of its "
         "answers for its certificate, which no other program has but PAC labels. *s a question*: seconds of the "
-        "processor, one thread, reading the data and the last labels not counted, the features of images counted for "
+        "processor, one thread, reading the data and the last labels not counted, the features counted for "
         "BELA alone. Each run has a limit of them (`limit_s` in the table), and what was reached until then is told."
     ]
     for data in dict.fromkeys(str(row["data"]) for row in real):
@@ -75,58 +90,69 @@ def _remark(rows: Sequence[Row]) -> str:
 
 def _wins(rows: Sequence[Row]) -> list[str]:
     """Say where BELA is not the best, by how much, and why."""
-    lost, compared, slower = [], 0, []
+    lost, level, compared, slower = list[str](), list[str](), 0, list[str]()
     for data in dict.fromkeys(str(row["data"]) for row in rows):
         here = [row for row in rows if row["data"] == data]
         for mark in MARKS:
             ours = _share(here, "bela", mark)
-            others = {peer: _share(here, peer, mark) for peer in _peers(here) if peer != "bela"}
-            found = {peer: share for peer, share in others.items() if share is not None}
-            if ours is None or not found:
+            others = {peer: share for peer in _peers(here) if (share := _share(here, peer, mark)) is not None}
+            if ours is None or len(others) < 2:
                 continue
             compared += 1
-            peer = max(found, key=lambda name: found[name])
-            if found[peer] > ours + _NOISE:
-                lost.append(f"- {data}, {mark:,} answers: {_title(peer)} {found[peer]:.3f}, BELA {ours:.3f}")
+            better = sorted((peer for peer in others if others[peer] > ours), key=lambda peer: -others[peer])
+            if better:
+                told = ", ".join(f"{_title(peer)} {others[peer]:.3f}" for peer in better)
+                line = f"- {data}, {mark:,} answers: {told}; BELA {ours:.3f}{_same_fit(here, mark)}"
+                (lost if others[better[0]] > ours + _NOISE else level).append(line)
         slower += _faster(here, data)
     if not compared:
         return []
     parts = ["### Where others win"]
     parts.append(f"More rows right than BELA, by more than {_NOISE:.1%}: {len(lost)} of {compared} places.")
-    if lost:
-        parts += [
-            "\n".join(lost),
-            f"Why: uncertainty sampling spends every answer on learning. BELA spends a part of them{_drawn(rows)} on "
-            "random draws that nothing learns from until a release, which is what lets it say how many labels are "
-            "right. Where the features are weak, each answer that is not learnt from is felt.",
-        ]
+    parts += ["\n".join(lost), _WHY_RIGHT] if lost else []
+    if level:
+        parts += [f"By no more than {_NOISE:.1%}, which another seed may turn round:", "\n".join(level)]
     late = [f"{_title(str(row['peer']))} on {row['data']}" for row in rows if _is_unfinished(row)]
     if late:
         parts.append(
             "Nothing is known of the places that a program did not get to, and BELA wins nothing there: "
             f"{', '.join(late)}."
         )
-    parts.append("Less time a question than BELA: " + ("; ".join(slower) or "nobody") + ".")
-    return parts
+    parts.append("Less time a question than BELA:" + ("" if slower else " nobody."))
+    return [*parts, "\n".join(slower), _WHY_FAST] if slower else parts
 
 
 def _is_unfinished(row: Row) -> bool:
     return f"right_{max(mark for mark in MARKS if mark <= int(row['answers']))}" not in row
 
 
-def _drawn(rows: Sequence[Row]) -> str:
-    told = [f"{row['draws']:,} of {row['asked']:,} on {row['data']}" for row in rows if "draws" in row]
-    return f" ({', '.join(dict.fromkeys(told))})" if told else ""
+def _same_fit(rows: Sequence[Row], mark: int) -> str:
+    """Say how many of BELA's answers were drawn at random, and what others would have made of all of them."""
+    drawn, fit = (_share(rows, "bela", mark, what) for what in ("drawn", "same_fit"))
+    if drawn is None or fit is None:
+        return ""
+    return f" ({drawn:,.0f} of them drawn at random; {fit:.3f} by the regression of the others from all of them)"
 
 
 def _faster(rows: Sequence[Row], data: str) -> list[str]:
     costs = {}
     for row in rows:
         if row.get("asked") and "seconds" in row:
-            costs[str(row["peer"])] = float(row["seconds"]) / float(row["asked"])
+            costs[str(row["peer"])] = 1e3 * float(row["seconds"]) / float(row["asked"])
     ours = costs.pop("bela", 0.0)
-    names = [_title(peer) for peer, cost in costs.items() if cost < ours]
-    return [f"{data}: {', '.join(names)}"] if names else []
+    told = [f"{_title(peer)} {cost:.1f} ms" for peer, cost in sorted(costs.items(), key=_second) if cost < ours]
+    if not told:
+        return []
+    revised = [
+        f", {float(row['revisions_s']) / float(row['seconds']):.0%} of it in {row['revisions']} revisions"
+        for row in rows
+        if row["peer"] == "bela" and "revisions_s" in row
+    ]
+    return [f"- {data}: {', '.join(told)}; BELA {ours:.1f} ms{''.join(revised[:1])}"]
+
+
+def _second(pair: tuple[str, float]) -> float:
+    return pair[1]
 
 
 def _programs(rows: Sequence[Row]) -> list[str]:

@@ -165,7 +165,7 @@ def connected(address: str) -> Iterator[None]:
                     LocalCluster(threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL)
                 )
             stack.enter_context(Client(where, timeout=CONNECT_SECONDS))
-        except (OSError, ValueError, TimeoutError) as error:
+        except (OSError, ValueError, TimeoutError, RuntimeError) as error:  # the last by a cluster that does not start
             what = f"there is no Dask scheduler at {address}" if address != "local" else "no local cluster can be made"
             raise ClusterError(f"{what} ({said(error)}): start one with `dask scheduler`, or leave it out") from None
         yield

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import math
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +20,18 @@ _MAGIC, _HEADER, _ALIGN, _DIGEST, _BLOCK = b"BELA mapped 1\n\0\0", 8, 64, 32, 1 
 
 
 def empty_array(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-    """Return an array to be filled: in memory, or if it is large, in a file without a name that goes when it goes."""
+    """Return an array to be filled: in memory, or if it is large, in a file without a name that goes when it goes.
+
+    Where the disk is full, a large one is in memory as well.
+    """
     kind = np.dtype(dtype)
-    if math.prod(shape) * kind.itemsize <= LARGE:
-        return np.empty(shape, kind)
-    with tempfile.TemporaryFile(prefix="bela-") as file:
-        return np.memmap(file, kind, "w+", shape=shape)
+    size = math.prod(shape) * kind.itemsize
+    if size > LARGE:
+        with suppress(OSError), tempfile.TemporaryFile(prefix="bela-") as file:
+            if hasattr(os, "posix_fallocate"):  # a page that finds no room when it is written ends the process
+                os.posix_fallocate(file.fileno(), 0, size)
+            return np.memmap(file, kind, "w+", shape=shape)
+    return np.empty(shape, kind)
 
 
 def check_plain(arrays: Sequence[AnyArray]) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bela.book import Book, events
 from bela.campaign import StoredCampaign
 from bela.records import UNKNOWN, BoolArray, FloatArray, IntArray, Label
-from bela.views._labels import Labels
+from bela.views._labels import Labels, lowest
 from bela.views._matching import match_rows, split_terms
 from bela.views._people import NOBODY
 from bela.views._rows import LabelledRow, RowView
@@ -28,6 +28,7 @@ WAITS = "waiting"
 
 _BLOCK = 4096  # rows between two looks at the clock
 _LONG = 1 << 22  # bytes of text, likewise
+_FEW = 4  # codes, which are compared one by one
 _LAST = 2.0  # in place of a probability, so that a row comes after all others
 
 
@@ -206,7 +207,7 @@ class _Facts:
         n = len(known)
         self.codes: IntArray = np.full(n, UNKNOWN, np.int32) if labels is None else self._of_labels[labels.codes]
         self.source: npt.NDArray[np.int8] = np.where(self.codes == UNKNOWN, *_at("unlabelled", "inferred"))
-        self.probability: FloatArray = np.ones(n) if labels is None else np.array(labels.result.probability, np.float64)
+        self.probability: FloatArray = np.ones(n) if labels is None else np.array(labels.result.probability)
         for predicted in predictions:
             said = self._now[predicted]
             self.source[(said == self.codes) & (said != UNKNOWN)] = SOURCES.index("prediction")
@@ -272,11 +273,11 @@ def _choose(wanted: Wanted, facts: _Facts, deeds: _Deeds, of_person: set[int], b
     """Return which rows are wanted, whatever stands in them."""
     chosen: BoolArray = np.ones(len(facts.codes), dtype=bool)
     if wanted.labels:
-        chosen &= np.isin(facts.codes, facts.codes_of(wanted.labels))
+        chosen &= _one_of(facts.codes, facts.codes_of(wanted.labels))
     if wanted.sources:
-        chosen &= np.isin(facts.source, [SOURCES.index(name) for name in wanted.sources if name in SOURCES])
+        chosen &= _one_of(facts.source, [SOURCES.index(name) for name in wanted.sources if name in SOURCES])
     if wanted.below is not None or wanted.above is not None:
-        chosen &= np.isin(facts.source, _at("inferred", "prediction"))
+        chosen &= _one_of(facts.source, _at("inferred", "prediction"))
         chosen &= facts.probability < (_LAST if wanted.below is None else wanted.below)
         chosen &= facts.probability >= (0.0 if wanted.above is None else wanted.above)
     if wanted.tells_labels:
@@ -287,6 +288,18 @@ def _choose(wanted: Wanted, facts: _Facts, deeds: _Deeds, of_person: set[int], b
         if applies:
             chosen &= _among(rows, len(chosen))
     return chosen
+
+
+def _one_of(codes: IntArray | npt.NDArray[np.int8], wanted: Sequence[int | np.int8]) -> BoolArray:
+    """Return which codes are wanted, by a table: `np.isin` takes several times as long."""
+    if len(wanted) <= _FEW:
+        found: BoolArray = np.zeros(len(codes), dtype=bool)
+        for code in wanted:
+            found |= codes == code
+        return found
+    table = np.zeros(max(wanted) + 2, dtype=bool)
+    table[np.asarray(wanted)] = True
+    return table[np.minimum(codes, len(table) - 1)]  # UNKNOWN, which is -1, is the last one, which is not wanted
 
 
 def _among(rows: Collection[int], n_rows: int) -> BoolArray:
@@ -302,20 +315,13 @@ def _least_certain(
 
     Those that wait come last, as their place would tell how sure their label is.
     """
-    probability = probability.copy()
-    probability[blind] = _LAST
     rows, n_found = np.flatnonzero(chosen), int(np.count_nonzero(chosen))
     doubt = probability[rows]
+    doubt[blind[rows]] = _LAST
     if after is not None and after.probability is not None:
         later = (doubt > after.probability) | ((doubt == after.probability) & (rows > after.row))
         rows, doubt = rows[later], doubt[later]
-    if len(rows) > limit:
-        edge = np.partition(doubt, limit - 1)[limit - 1]
-        first, tied = np.flatnonzero(doubt < edge), np.flatnonzero(doubt == edge)
-        taken = np.concatenate([first, tied[: limit - len(first)]])
-    else:
-        taken = np.arange(len(rows))
-    taken = taken[np.lexsort((rows[taken], doubt[taken]))]
+    taken = lowest(doubt, limit)
     found = rows[taken].tolist()
     more = len(rows) > len(found)
     return found, FoundPlace(row=found[-1], probability=float(doubt[taken[-1]])) if more else None, n_found

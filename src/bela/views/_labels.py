@@ -11,7 +11,7 @@ from pydantic import WithJsonSchema
 
 from bela.book import Book, count
 from bela.campaign import Campaign
-from bela.records import IntArray, Label, Result
+from bela.records import FloatArray, IntArray, Label, Result
 
 _SCHEMA = {"anyOf": [{"type": "integer"}, {"type": "boolean"}, {"type": "string"}]}
 JsonLabel: TypeAlias = Annotated[Label, WithJsonSchema(_SCHEMA)]
@@ -19,6 +19,7 @@ JsonLabel: TypeAlias = Annotated[Label, WithJsonSchema(_SCHEMA)]
 
 _RARE = 0.01  # a class with a smaller share of the rows is called rare
 _FEW = 5  # or one with fewer answers
+_LAST = 2.0  # in place of a probability, so that a row comes after all others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +99,12 @@ class Labels:
 
     def rows(self, leaf: int, offset: int, limit: int, without: Collection[int] = ()) -> IntArray:
         """Return rows of a leaf, those in doubt first and those that are known last."""
-        rows: IntArray = np.flatnonzero(self.result.leaf == leaf)
-        rows = rows[~np.isin(rows, list(without))]
-        order = np.lexsort((rows, self.result.probability[rows], self.result.known[rows]))
-        return rows[order[offset : offset + limit]]
+        chosen = self.result.leaf == leaf
+        chosen[list(without)] = False
+        rows: IntArray = np.flatnonzero(chosen)
+        doubt = self.result.probability[rows]
+        doubt[self.result.known[rows]] = _LAST
+        return rows[lowest(doubt, offset + limit)[offset:]]
 
     @cached_property
     def _coded(self) -> tuple[list[Label], IntArray]:
@@ -117,9 +120,32 @@ class Labels:
     def _leaf_labels(self) -> dict[int, Label]:
         """Return the label that most rows of each leaf have."""
         names, codes = self._coded
-        pairs, counts = np.unique(self.result.leaf.astype(np.int64) * len(names) + codes, return_counts=True)
+        pairs, counts = _counted(self.result.leaf.astype(np.int64) * len(names) + codes)
         ordered = pairs[np.argsort(counts, kind="stable")].tolist()  # of each leaf, the last one counts
         return {pair // len(names): names[pair % len(names)] for pair in ordered}
+
+
+def lowest(values: FloatArray, n: int) -> IntArray:
+    """Return the places of the n lowest values in their order, the first of those that are alike; not all are sorted.
+
+    >>> lowest(np.array([0.5, 0.1, 0.5, 0.9]), 2).tolist()
+    [1, 0]
+    """
+    taken: IntArray = np.arange(len(values))
+    if len(values) > n:
+        edge = np.partition(values, n - 1)[n - 1]
+        first, tied = np.flatnonzero(values < edge), np.flatnonzero(values == edge)
+        taken = np.concatenate([first, tied[: n - len(first)]])
+    return taken[np.lexsort((taken, values[taken]))]
+
+
+def _counted(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return which whole numbers there are, and how often; without sorting where they are no more than their places."""
+    if len(values) <= int(values.max(initial=0)):
+        return np.unique(values, return_counts=True)
+    counts = np.bincount(values)
+    found = np.flatnonzero(counts)
+    return found, counts[found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -211,7 +211,7 @@ class Monitor:
             due = seq != self._book.version and self._clock() - self._labels_at >= self._pause
             labels = self._label_all() if due else None
         if labels is not None:
-            _ = labels.counts  # made while others go on
+            _ = labels.counts, labels.leaves  # made while others go on
         with self._lock:
             self._take_up(labels)
             shown = None if self.labels is None else self.labels.seq
