@@ -51,6 +51,17 @@ def test_classes_are_asked_for_first(visit, begin):
     assert server.get(f"rows/{row}")["label"] == "bad"
 
 
+def test_what_will_happen_is_said_where_classes_are_known(visit, serve, reviews):
+    """Whoever comes to a campaign that has its classes is told what will happen as well, until the first answer."""
+    server = serve("known", data=reviews, hidden=["secret"], classes=["good", "bad"])
+    cid = visit(server.url)
+    said = cid.page.locator("#certificate .sentence")
+    assert said.text_content() == "You answer some rows, BELA labels the rest, and says how good the labels are."
+    cid.press("1")
+    cid.settle()
+    cid.wait("() => document.querySelector('#certificate .sentence').textContent.includes('of the labels are right')")
+
+
 def test_a_key_without_classes_says_what_to_do(visit, begin):
     """Key 1 answers nothing where there is no class: it leads to the field for their names."""
     bo = visit(begin("reminded").url)

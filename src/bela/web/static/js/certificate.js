@@ -18,7 +18,7 @@ import {
 } from "./format.js";
 import { drawLadder } from "./ladder.js";
 import { state } from "./live.js";
-import { drawPhases } from "./phases.js";
+import { drawPhases, WHAT_HAPPENS } from "./phases.js";
 import { pace } from "./session.js";
 
 let parts = null;
@@ -96,7 +96,8 @@ function draw(news) {
   const started = isSomething(lower);
   parts.number.textContent = started ? `≥ ${percentFloor(lower)}` : news.withheld ? "—" : "Nothing yet";
   parts.title.textContent = `What is ${word}`;
-  parts.sentence.textContent = unbroken(news.claim);
+  const begins = !started && !news.answers && !reason && !news.audit; // then there is nothing to say of the labels
+  parts.sentence.textContent = begins ? WHAT_HAPPENS : unbroken(news.claim);
   parts.fill.style.width = `${lower * 100}%`;
   parts.expected.style.width = `${(expected ?? 0) * 100}%`;
   parts.mark.hidden = target === null;

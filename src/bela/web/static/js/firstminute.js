@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { plural } from "./format.js";
 import { complain, toast } from "./notes.js";
-import { PHASES } from "./phases.js";
+import { PHASES, WHAT_HAPPENS } from "./phases.js";
 import { makeClasses } from "./session.js";
 
 const NAMED = 12; // classes that are named before they are added; of the others there is a number
@@ -49,7 +49,7 @@ export class FirstMinute {
       ),
       h(
         "div.what-happens",
-        h("p", "You answer some rows, BELA labels the rest, and says how good the labels are."),
+        h("p", WHAT_HAPPENS),
         h(
           "ol",
           PHASES.map(({ name, text }) => h("li", h("strong", name), h("span", text))),

@@ -2,6 +2,8 @@
 
 import { fill, h } from "./dom.js";
 
+export const WHAT_HAPPENS = "You answer some rows, BELA labels the rest, and says how good the labels are.";
+
 export const PHASES = [
   { name: "Looking around", text: "the first answers, from all over the data" },
   { name: "Learning", text: "answers from which all other rows get their labels" },
