@@ -55,7 +55,10 @@ def _join(campaign: Campaign, data: object, predictions: Mapping[str, Any] | Non
     table = data if isinstance(data, Table) else open_table(data)
     columns, images = list(prepared.plan.columns), prepared.plan.of_kind("image")
     joined = stack_tables(prepared.table, table, columns, images)
-    return prepare(joined, plan=prepared.plan, seed=campaign.seed, allowed=True).source, table.n_rows
+    both = prepare(  # nothing that a model has read already is read again, or by what nobody has allowed
+        joined, plan=prepared.plan, vectors=prepared.vectors, seed=campaign.seed, allowed=prepared.allowed
+    )
+    return both.source, table.n_rows
 
 
 def _join_predictions(campaign: Campaign, predictions: Mapping[str, Any], n_new: int) -> dict[str, Prediction]:

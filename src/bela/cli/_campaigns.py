@@ -193,6 +193,16 @@ def place_of_data(path: Path, settings: Settings) -> str:
     return settings.data if is_elsewhere(settings.data) else os.path.normpath(path / settings.data)
 
 
+def refuse_the_data(stored: StoredCampaign, to: str) -> None:
+    """Refuse to write over the data, or amid the parts of a table, where an export would be one of them."""
+    if is_elsewhere(stored.settings.data):
+        return
+    data, target = Path(os.path.realpath(stored.path / stored.settings.data)), Path(os.path.realpath(to))
+    images = stored.records.columns == ("path", "folder")
+    if target == data or (data.is_dir() and not images and data in target.parents):
+        raise ParameterError(f"--to {to} would change the data that the campaign is about: choose another place")
+
+
 def _create(
     data: str, path: Path, options: CampaignOptions, output: Output, *,
     truth: str | None, audit: AuditOptions | None, background: bool,
