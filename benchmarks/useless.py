@@ -5,9 +5,11 @@
 Needs BELA_DATA. Confidence 0.95, the method `bela`. Without it, mnist (0.95) has no prediction and stance (0.90) its
 good one, beside which the useless one is a second. A column that is `random` names a class by chance for each row,
 `constant` the most common class always; `one-class` is right on the rows of one class, which the seed chooses, and
-names a wrong class by chance on all others. The bar is at most 5 % more answers than without. A column is among what
-the draws follow from, so campaigns with the same seed have other draws: seeds differ by far more than 5 %, and a few
-of them tell little. Printed for each run: the answers, and the share that is right in truth; in the end a table.
+names a wrong class by chance on all others (where classes are few, that says something: which one it is not);
+`knows-one` is the same with any class by chance on the others. The bar is at most 5 % more answers than without. A
+column is among what the draws follow from, so campaigns with the same seed have other draws: seeds differ by far more
+than 5 %, and a few of them tell little. Printed for each run: the answers, and the share that is right in truth; in
+the end a table.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from _measure import answer_one, in_own_processes, print_rounded
 from live import names_of
 
 TARGETS = {"mnist": 0.95, "stance": 0.90}
-KINDS = ("random", "constant", "one-class")
+KINDS = ("random", "constant", "one-class", "knows-one")
 NONE = "none"
 BAR = 1.05
 NAME = "useless"
@@ -37,8 +39,9 @@ def useless(kind: str, truth: np.ndarray, seed: int) -> np.ndarray:
         return np.asarray(classes[rng.integers(n_classes, size=n_rows)])
     if kind == "constant":
         return np.full(n_rows, classes[np.bincount(codes).argmax()])
-    wrong = (codes + rng.integers(1, n_classes, n_rows)) % n_classes
-    return np.asarray(classes[np.where(codes == seed % n_classes, codes, wrong)])
+    least = 1 if kind == "one-class" else 0
+    others = (codes + rng.integers(least, n_classes, n_rows)) % n_classes
+    return np.asarray(classes[np.where(codes == seed % n_classes, codes, others)])
 
 
 def one(*, data: str, seed: int, kind: str) -> dict[str, Any]:
