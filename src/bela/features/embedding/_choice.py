@@ -148,6 +148,9 @@ def _by_kind(spec: str | None, kinds: list[str], tell: Tell) -> dict[str, Embedd
 def _resolve(spec: str, kind: str, tell: Tell) -> Embedding:
     """Find a model that is named, fetch it if need be, and take its digest."""
     model, door = split_door(spec)
+    if door in (None, "folder") and os.path.isfile(model):
+        what = "name the folder that it is in, with what belongs to it, such as tokenizer.json or config.json"
+        raise ParameterError(f"--embed {model} is a file: {what}")
     if door is None and os.path.isdir(model):
         door = "folder"
     if door is None and FUNCTION.match(model):
