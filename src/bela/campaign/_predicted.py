@@ -66,7 +66,8 @@ def find_predictions(table: Table, said: Iterable[str], *, id_column: str | None
         if file is None:
             found = _columns_of(table, name)
             if found is None:
-                missing = name.rpartition(":")[0] or name
+                before, _, after = name.rpartition(":")
+                missing = after if before in table.columns else before or name
                 there = f"there are {', '.join(table.columns)}"
                 raise ParameterError(f"--prediction {name}: there is no column {missing!r}, and no such file: {there}")
             columns.append(found)
@@ -119,6 +120,8 @@ def read_predictions(table: Table, names: Iterable[Sequence[str]], *, new: bool 
     for column, *score in names:
         labels = coded_labels(table, column)
         n_classes, n_labels = len(labels.values), int(labels.counts().sum())
+        if not new and not n_labels:
+            raise DataError(f"the prediction {column!r} has no label for any row: leave it out, or name another column")
         if not new and n_labels >= _FEW and n_classes > _NO_CLASSES * n_labels:
             what = f"{n_classes:,} different values in {n_labels:,} rows, so it holds no classes"
             raise DataError(f"the prediction {column!r} has {what}: name the column that has the labels")

@@ -23,11 +23,13 @@ from bela.campaign import (
     n_carried,
     open_campaign,
     plain_name,
+    read_brought,
+    read_predictions,
     read_settings,
 )
 from bela.cli._options import AuditOptions, CampaignOptions, FolderOptions, LabelOptions
 from bela.cli._output import Bars, Output
-from bela.cli._showing import first
+from bela.cli._showing import first, strange_lines
 from bela.data import (
     DATASETS,
     is_address,
@@ -245,9 +247,21 @@ def _create(
         labels = stored.settings.label_column
         for notice in (*prepared.notices, *(() if labels is None else label_notices(stored.records, labels))):
             bars.say(f"Note: {notice}.")
+        for line in _strange_lines(stored):
+            bars.say(line)
         bars.say(f"Everything is kept in {path}.")
         on_error.pop_all()
     return stored
+
+
+def _strange_lines(stored: StoredCampaign) -> list[str]:
+    """Say what predictions call by names that are no classes, where classes were declared."""
+    settings = stored.settings
+    if settings.classes is None:
+        return []
+    brought = read_brought(stored.path / settings.brought_file, settings.brought, stored.records.n_rows)
+    found = read_predictions(stored.records, settings.predictions) | brought
+    return strange_lines(stored.campaign.classes, found)
 
 
 def _check_outside(data: str, path: Path) -> None:
