@@ -279,3 +279,10 @@ def test_a_plan_from_before_there_were_doors():
     """What was called a text model is a model of sentence-transformers that reads all texts."""
     plan = FeaturePlan.from_dict({"columns": {"a": "text", "n": "number"}, "text_model": "all-MiniLM-L6-v2"})
     assert plan.embed == {"a": Embedding(model="all-MiniLM-L6-v2", door="sentence-transformers")}
+
+
+@pytest.mark.parametrize("wrong", [5, len])
+def test_what_is_no_name_of_a_model(wrong):
+    """One sentence says how models are named."""
+    with pytest.raises(ParameterError, match="write a model's name"):
+        bela.label([f"a text {i}" for i in range(30)], [0, 1] * 15, budget=5, embed=wrong)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bela.book import codes_by_name
-from bela.campaign._inputs import split_predictions
+from bela.campaign._inputs import check_predictions, split_predictions
 from bela.data import open_table, stack_tables
 from bela.errors import LabelError, ParameterError
 from bela.features import NoFeatures, prepare
@@ -44,6 +44,7 @@ def predict_new(campaign: Campaign, data: object, predictions: Mapping[str, Any]
 
 def _join(campaign: Campaign, data: object, predictions: Mapping[str, Any] | None) -> tuple[Source, int]:
     prepared, n_old = campaign.prepared, campaign.n_rows
+    check_predictions(predictions)
     if isinstance(prepared.source, NoFeatures):
         if not predictions:
             raise ParameterError("nothing but predictions was learnt from: give those of the new rows")

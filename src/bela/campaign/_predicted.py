@@ -69,7 +69,7 @@ def find_predictions(table: Table, said: Iterable[str], *, id_column: str | None
                 before, _, after = name.rpartition(":")
                 missing = after if before in table.columns else before or name
                 there = f"there are {', '.join(table.columns)}"
-                raise ParameterError(f"--prediction {name}: there is no column {missing!r}, and no such file: {there}")
+                raise ParameterError(f"there is no column {missing!r}, and no such file: {there}")
             columns.append(found)
         else:
             names, kept = _read_file(table, file, name[len(str(file)) + 1 :], id_column, notices)

@@ -101,6 +101,9 @@ def _said(columns: Mapping[str, str], embed: Embed) -> tuple[str | None, dict[st
         default, named = None, dict(embed)
     else:
         default, named = None, dict[str, str]()
+        if not isinstance(embed, str | Sequence | None):
+            what = "write a model's name, a list of them, or columns with their models"
+            raise ParameterError(f"embed is not a {type(embed).__name__}: {what}")
         for spec in [embed] if isinstance(embed, str) else embed or ():
             column = _column(spec, columns)
             if column is None and default is not None:
