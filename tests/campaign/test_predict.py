@@ -109,8 +109,9 @@ def test_new_rows_that_cannot_be_read_are_named_by_their_own_numbers():
         result.predict(new[0])
 
 
-def test_the_estimator_predicts_by_the_same_model():
+def test_the_estimator_predicts_by_the_same_model(tmp_path, monkeypatch):
     """What has read the texts that `fit` saw reads new ones too, and no text twice."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # nothing was read before
     read = []
 
     def vectors(texts):
