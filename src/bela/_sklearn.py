@@ -88,7 +88,10 @@ class BelaLabeler(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if _is_numeric(X):
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        known = Campaign(self._rows, labels=self._known, predictions=self.predictions, seed=int(self.random_state or 0))
+        known = Campaign(
+            self._rows, labels=self._known, predictions=self.predictions, embed=self.embed,
+            seed=int(self.random_state or 0),
+        )  # fmt: skip
         return predict_new(known, X, predictions).labels
 
     def fit_predict(self, X: object, y: object = None) -> AnyArray:

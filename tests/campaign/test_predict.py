@@ -1,5 +1,9 @@
 """Labels of rows that were not in a campaign: by what it has learnt, and outside of its certificate."""
 
+import sys
+import types
+from unittest.mock import patch
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,3 +107,22 @@ def test_new_rows_that_cannot_be_read_are_named_by_their_own_numbers():
         result.predict(new)
     with pytest.raises(BelaError, match=r"shape \(n, 4\)"):
         result.predict(new[0])
+
+
+def test_the_estimator_predicts_by_the_same_model(tmp_path, monkeypatch):
+    """What has read the texts that `fit` saw reads new ones too, and no text twice."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # nothing was read before
+    read = []
+
+    def vectors(texts):
+        read.extend(texts)
+        return [[len(text), text.count("o"), 1.0] for text in texts]
+
+    module = types.ModuleType("reads_for_the_estimator")
+    module.vectors = vectors
+    with patch.dict(sys.modules, {module.__name__: module}):
+        texts = [f"{'oo' if i % 2 else 'x'} {i:03}" for i in range(80)]
+        labeler = BelaLabeler(oracle=np.arange(80) % 2, budget=20, embed="reads_for_the_estimator:vectors").fit(texts)
+        read.clear()
+        assert labeler.predict(["oo 991", "x 992"]).tolist() == [1, 0]
+    assert sorted(read) == ["oo 991", "x 992"]

@@ -77,6 +77,22 @@ def test_a_model_that_fails_keeps_what_is_done(call: Any, module: str) -> None:
     assert Path("pets.bela/campaign.toml").exists()
 
 
+@pytest.mark.parametrize("door", ["", "@folder"])
+def test_a_file_is_no_model(call: Any, module: str, door: str) -> None:
+    """Weights need what lies beside them: the folder is to be named, whatever kind of file it is."""
+    for name in ("model.onnx", "model.safetensors", "weights.pth"):
+        Path(name).write_bytes(b"0")
+        line = call("simulate", "pets.csv", "--truth", "kind", *QUICK, "--embed", f"{name}{door}", status=2).err
+        assert f"{name} is a file: name the folder" in line
+
+
+def test_a_function_that_ends_the_program(call: Any, module: str) -> None:
+    """It is an error of that function, told in a sentence."""
+    Path(f"{module}.py").write_text(CODE + "def leaves(texts):\n    raise SystemExit(3)\n")
+    line = call("simulate", "pets.csv", "--truth", "kind", *QUICK, "--embed", f"{module}:leaves", status=2).err
+    assert "failed on 60 row(s) of 'text': SystemExit: 3" in line
+
+
 def test_simulations_say_what_reads_the_texts(call: Any, module: str) -> None:
     """In one line, and what could be had where nothing does; the vectors are kept for the next one."""
     simulate = ("simulate", "pets.csv", "--truth", "kind", *QUICK)

@@ -138,3 +138,33 @@ def test_predictions_that_name_the_classes_otherwise(call, predicted):
     options = (predicted, "--truth", "truth", "--prediction", "model:sure", "--budget", "20")
     assert "are two classes here" in call("simulate", *options).err
     assert "are two classes here" in call("run", *options).out
+
+
+def test_predictions_of_what_is_no_class(call, predicted):
+    """Where classes were declared, or are known, it is said of how many rows a prediction says nothing."""
+    head, *rows = predicted.read_text("utf-8").splitlines()
+    cells = [row.split(",") for row in rows]
+    rows = [",".join((*row[:3], row[3].replace("up", "rising"), row[4])) for row in cells]
+    n_strange = sum(",rising," in row for row in rows)
+    predicted.write_text("\n".join((head, *rows)), encoding="utf-8")
+    options = (predicted, "--truth", "truth", "--prediction", "model:sure", "--budget", "20")
+    told = f"names no class in {n_strange} rows, such as 'rising'"
+    assert told in call("simulate", *options).err
+    assert told in call("run", *options, "--classes", "up,down,flat").out
+    assert "names no class" not in call("run", *options, "--campaign", predicted.with_name("open.bela")).out
+
+
+def test_a_score_that_is_not_there(call, predicted):
+    """The column that is missing is the one that is named."""
+    done = call("simulate", predicted, "--truth", "truth", "--prediction", "model:confidence", status=2)
+    assert "there is no column 'confidence'" in done.err
+
+
+def test_a_prediction_without_labels(call, predicted):
+    """It would say nothing about any row, and is taken for a slip; no campaign is left behind."""
+    head, *rows = predicted.read_text("utf-8").splitlines()
+    predicted.write_text("\n".join((f"{head},blank", *(f"{row}," for row in rows))), encoding="utf-8")
+    for command in ("simulate", "run"):
+        done = call(command, predicted, "--truth", "truth", "--prediction", "blank", status=2)
+        assert "'blank' has no label for any row" in done.err
+    assert not predicted.with_suffix(".bela").exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Call
-from tests.oracles.llm_server import ModelServer, fail
+from tests.oracles.llm_server import ModelServer, fail, say
 
 PAPER = ("--method", "bela-paper")
 
@@ -237,6 +237,23 @@ def test_helpers_that_cannot_be(
 ) -> None:
     """What is wrong with a helper is said in one sentence."""
     assert words in call("run", table, *options, status=2).err
+
+
+def test_no_campaign_is_made_for_a_helper_that_it_cannot_use(call: Call, table: Path) -> None:
+    """Whoever leaves out what cannot be begins with the same command, and nothing is in the way."""
+    options = ("run", table, "--truth", "kind", "--helper", "truth=kind")
+    assert "--method random learns from no helper" in call(*options, "--method", "random", status=2).err
+    assert not Path("pets.bela").exists()
+
+
+def test_a_helper_that_can_tell_nothing(call: Call, table: Path, server: ModelServer) -> None:
+    """What it was asked and what that has cost is shown all the same."""
+    server.usual = say('{"label": null}')
+    options = ("--helper", "llm", *model(server, "--llm-price", "10,50", "--llm-cap", "9")[2:], "--truth", "kind")
+    said = call("run", table, *options, "--classes", "cat,dog", "--stop-after", 5).out
+    n = len(server.calls)
+    assert "You answered 5 (" in said
+    assert f"the helper 0 for {0.0015 * n:.6g} (it could not tell {n} more)" in said
 
 
 def test_nothing_is_left_of_a_model_without_an_address(call: Call, table: Path, server: ModelServer) -> None:

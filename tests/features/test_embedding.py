@@ -134,11 +134,17 @@ def test_what_is_here_is_used(real, tmp_path, monkeypatch):
     """Auto takes a model of $BELA_MODELS for the columns that it reads, unless it is told otherwise."""
     TINY["write_text_model"](tmp_path / "models" / "tiny-words")
     (tmp_path / "models" / "empty").mkdir()
+    (tmp_path / "models" / "a-folder" / "within").mkdir(parents=True)  # what is needed lies deeper, or is missing
+    (tmp_path / "models" / "a-folder" / "within" / "model.safetensors").write_bytes(b"0")
+    (TINY["write_text_model"](tmp_path / "models" / "a-model") / "tokenizer.json").unlink()
     monkeypatch.setenv("BELA_MODELS", str(tmp_path / "models"))
     table = open_table([{"a": row["text"], "b": row["text"] + " red", "n": i} for i, row in enumerate(texts(60))])
     auto = plan_features(table)
     assert {name: model.title for name, model in auto.embed.items()} == {"a": "tiny-words", "b": "tiny-words"}
     assert auto.embed == plan_features(table, embed="tiny-words").embed
+    for name, words in (("a-folder", "name the folder that has both"), ("a-model", "has no tokenizer.json")):
+        with pytest.raises(ParameterError, match=words):
+            plan_features(table, embed=str(tmp_path / "models" / name))
     assert plan_features(table, embed="none").embed == {}
     assert set(plan_features(table, embed="a=none").embed) == {"b"}
     assert set(plan_features(table, embed=["none", "b=tiny-words"]).embed) == {"b"}
@@ -279,3 +285,10 @@ def test_a_plan_from_before_there_were_doors():
     """What was called a text model is a model of sentence-transformers that reads all texts."""
     plan = FeaturePlan.from_dict({"columns": {"a": "text", "n": "number"}, "text_model": "all-MiniLM-L6-v2"})
     assert plan.embed == {"a": Embedding(model="all-MiniLM-L6-v2", door="sentence-transformers")}
+
+
+@pytest.mark.parametrize("wrong", [5, len])
+def test_what_is_no_name_of_a_model(wrong):
+    """One sentence says how models are named."""
+    with pytest.raises(ParameterError, match="write a model's name"):
+        bela.label([f"a text {i}" for i in range(30)], [0, 1] * 15, budget=5, embed=wrong)

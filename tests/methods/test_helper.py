@@ -246,6 +246,23 @@ def test_a_helper_that_fails_is_given_up(clusters: Any) -> None:
     assert campaign.n_asked == 60
 
 
+@pytest.mark.parametrize("background", [False, True])
+def test_a_function_that_fails_as_a_helper(clusters: Any, background: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """However it fails, it is given up, which is told, and the person goes on alone."""
+    X, y = clusters
+
+    def helper(rows: IntArray) -> list[int]:
+        raise ZeroDivisionError("no luck")
+
+    campaign = begin(X, budget=40, background=background)
+    campaign.use_helper(helper)
+    campaign.run(y)
+    assert campaign.n_asked == 40
+    assert campaign.book.help.name is None
+    assert "helper failed with ZeroDivisionError: no luck" in campaign.book.help.ended
+    assert "given up" in caplog.text
+
+
 def test_a_helper_that_goes_and_one_that_comes(clusters: Any) -> None:
     """Whoever goes on without it ends it; another one begins afresh; each begins an epoch of its own."""
     X, y = clusters

@@ -6,6 +6,7 @@ from scipy import stats
 
 import bela
 from bela.campaign import Campaign, _inputs
+from bela.errors import BelaError
 from bela.records import Role
 
 RUNS, N = 14, 150
@@ -128,3 +129,13 @@ def test_predictions_that_say_nothing_are_none():
         found.append([(event.n_answers, event.looks) for event in campaign.book.revisions])
     assert len(found[0]) > 2
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("wrong", [5, [("m", [0] * 30)], np.zeros(30), {"m": 5}, {"m": None}])
+def test_what_is_no_prediction(wrong):
+    """One sentence says how predictions are given, to begin with and for new rows."""
+    with pytest.raises(BelaError, match="prediction"):
+        bela.label(np.eye(30), np.arange(30) % 2, budget=10, predictions=wrong)
+    result = bela.label(np.eye(30), np.arange(30) % 2, budget=10, predictions={"m": [0] * 30})
+    with pytest.raises(BelaError, match="prediction"):
+        result.predict(np.eye(30)[:2], wrong)

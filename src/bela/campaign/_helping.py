@@ -1,6 +1,7 @@
 """How a helper is asked: whatever answers and is not believed. Its answers teach, draws never go to it."""
 
 import hashlib
+import logging
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bela import _functions
 from bela.book import Book, Event, events
 from bela.errors import BelaError, ParameterError
 from bela.labels import is_missing
@@ -122,6 +124,9 @@ def _ask(helper: Oracle, rows: Sequence[int]) -> HelperSaid:
                     labels[answer.row] = _label(answer.label)
     except BelaError as error:
         trouble = str(error)
+    except Exception as error:  # somebody's own function, which may fail in any way
+        trouble = f"{helper.name} failed with {_functions.said(error)}"
+        logging.getLogger("bela").warning("The helper is given up: %s", trouble)
     if trouble is None:
         labels |= dict.fromkeys((row for row in rows if row not in labels), None)
     return HelperSaid(labels=labels, cost=cost, trouble=trouble)

@@ -82,10 +82,22 @@ def prepare_rows(
     data: object, predictions: Mapping[str, Any] | None, *, features: str, embed: Embed, seed: int
 ) -> PreparedData:
     """Return data that are ready for a method; None for data of which nothing is known but what was predicted."""
+    check_predictions(predictions)
     if data is None and predictions:
         labels, _ = _labels_and_scores(next(iter(predictions.values())))
         return without_features(open_table(pa.table({"row": np.arange(len(labels))})))
     return data if isinstance(data, PreparedData) else prepare(data, features=features, embed=embed, seed=seed)
+
+
+def check_predictions(predictions: object) -> None:
+    """Refuse what is not labels, or labels and scores, by the name of whoever has predicted them."""
+    if predictions is not None and not isinstance(predictions, Mapping):
+        kind = type(predictions).__name__
+        raise ParameterError(f'predictions have names, and are not a {kind}: write {{"gpt": (labels, scores)}}')
+    for name, prediction in (predictions or {}).items():
+        if not hasattr(_labels_and_scores(prediction)[0], "__len__"):
+            kind = type(prediction).__name__
+            raise DataError(f"the prediction {name!r} must have one label for each row, and is not a {kind}")
 
 
 def _labels_and_scores(prediction: Any) -> tuple[Any, Any]:
@@ -97,6 +109,7 @@ def _labels_and_scores(prediction: Any) -> tuple[Any, Any]:
 
 def split_predictions(predictions: Mapping[str, Any] | None, n_rows: int) -> Predicted:
     """Return labels and perhaps scores of each prediction, which is labels, or a pair of labels and scores."""
+    check_predictions(predictions)
     found: Predicted = {}
     for name, prediction in (predictions or {}).items():
         labels, scores = _labels_and_scores(prediction)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bela.book import codes_by_name
-from bela.campaign._inputs import split_predictions
+from bela.campaign._inputs import check_predictions, split_predictions
 from bela.data import open_table, stack_tables
 from bela.errors import LabelError, ParameterError
 from bela.features import NoFeatures, prepare
@@ -44,6 +44,7 @@ def predict_new(campaign: Campaign, data: object, predictions: Mapping[str, Any]
 
 def _join(campaign: Campaign, data: object, predictions: Mapping[str, Any] | None) -> tuple[Source, int]:
     prepared, n_old = campaign.prepared, campaign.n_rows
+    check_predictions(predictions)
     if isinstance(prepared.source, NoFeatures):
         if not predictions:
             raise ParameterError("nothing but predictions was learnt from: give those of the new rows")
@@ -55,7 +56,10 @@ def _join(campaign: Campaign, data: object, predictions: Mapping[str, Any] | Non
     table = data if isinstance(data, Table) else open_table(data)
     columns, images = list(prepared.plan.columns), prepared.plan.of_kind("image")
     joined = stack_tables(prepared.table, table, columns, images)
-    return prepare(joined, plan=prepared.plan, seed=campaign.seed, allowed=True).source, table.n_rows
+    both = prepare(  # nothing that a model has read already is read again, or by what nobody has allowed
+        joined, plan=prepared.plan, vectors=prepared.vectors, seed=campaign.seed, allowed=prepared.allowed
+    )
+    return both.source, table.n_rows
 
 
 def _join_predictions(campaign: Campaign, predictions: Mapping[str, Any], n_new: int) -> dict[str, Prediction]:

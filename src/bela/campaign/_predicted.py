@@ -42,10 +42,10 @@ class Predictions:
         """The columns of the data that are no features."""
         return [name for names in self.columns for name in names]
 
-    def read(self, table: Table) -> dict[str, Labelled]:
-        """Return the labels and scores of all of them."""
-        brought = read_predictions(open_table(self.to_arrow()), self.brought) if self.values else {}
-        return read_predictions(table, self.columns) | brought
+    def read(self, table: Table, *, new: bool = False) -> dict[str, Labelled]:
+        """Return the labels and scores of all of them; `new` is as for `read_predictions`."""
+        brought = read_predictions(open_table(self.to_arrow()), self.brought, new=new) if self.values else {}
+        return read_predictions(table, self.columns, new=new) | brought
 
     def to_arrow(self) -> pa.Table:
         """Return the columns that came in files."""
@@ -66,9 +66,10 @@ def find_predictions(table: Table, said: Iterable[str], *, id_column: str | None
         if file is None:
             found = _columns_of(table, name)
             if found is None:
-                missing = name.rpartition(":")[0] or name
+                before, _, after = name.rpartition(":")
+                missing = after if before in table.columns else before or name
                 there = f"there are {', '.join(table.columns)}"
-                raise ParameterError(f"--prediction {name}: there is no column {missing!r}, and no such file: {there}")
+                raise ParameterError(f"there is no column {missing!r}, and no such file: {there}")
             columns.append(found)
         else:
             names, kept = _read_file(table, file, name[len(str(file)) + 1 :], id_column, notices)
@@ -110,17 +111,22 @@ def read_brought(path: Path, names: Sequence[Names], n_rows: int) -> dict[str, L
     return read_predictions(table, names)
 
 
-def read_predictions(table: Table, names: Iterable[Sequence[str]]) -> dict[str, Labelled]:
-    """Return the labels of predictions, None where there is none, and scores where a second column has them."""
+def read_predictions(table: Table, names: Iterable[Sequence[str]], *, new: bool = False) -> dict[str, Labelled]:
+    """Return the labels of predictions, None where there is none, and scores where a second column has them.
+
+    Columns that hold neither are refused, unless the rows are `new` to a campaign: these may be few, and lack scores.
+    """
     found = {}
     for column, *score in names:
         labels = coded_labels(table, column)
         n_classes, n_labels = len(labels.values), int(labels.counts().sum())
-        if n_labels >= _FEW and n_classes > _NO_CLASSES * n_labels:
+        if not new and not n_labels:
+            raise DataError(f"the prediction {column!r} has no label for any row: leave it out, or name another column")
+        if not new and n_labels >= _FEW and n_classes > _NO_CLASSES * n_labels:
             what = f"{n_classes:,} different values in {n_labels:,} rows, so it holds no classes"
             raise DataError(f"the prediction {column!r} has {what}: name the column that has the labels")
         numbers = _numbers(table, score[0]) if score else None
-        if numbers is not None and np.isnan(numbers).all():
+        if not new and numbers is not None and np.isnan(numbers).all():
             raise DataError(f"column {score[0]!r} has no numbers, which scores are: write them as 0.93, 93 or 93 %")
         found[column] = labels, numbers
     return found

@@ -20,6 +20,7 @@ from bela.cli._output import Output, watch
 from bela.data import ArrayTable, column_labels, load_dataset, open_table
 from bela.errors import DataError, ParameterError
 from bela.labels import is_missing, label_like
+from bela.methods import DEFAULT_METHOD
 from bela.oracles import ORACLES, LLMOracle, ModelChoice, OracleContext, OracleOptions, Permissions
 from bela.protocols import Oracle, Table
 from bela.records import Answer, IntArray, Label
@@ -127,14 +128,19 @@ def can_ask() -> bool:
 
 
 def choose_helper(
-    said: HelperOptions, model: ModelOptions, begun: Path | None = None
+    said: HelperOptions, model: ModelOptions, begun: Path | None = None, *, method: str | None = None
 ) -> Callable[[OracleContext], Oracle] | None:
-    """Return what helps, by what was said with --helper and --helper-cmd; None if nothing does."""
+    """Return what helps, by what was said with --helper and --helper-cmd; None if nothing does.
+
+    The `method` is that of a campaign that is still to be made, which must be one that learns from helpers.
+    """
     if said.helper is not None and said.helper_cmd is not None:
         raise ParameterError("--helper and --helper-cmd exclude each other: who is to help?")
     name, argument = ("command", said.helper_cmd) if said.helper_cmd is not None else _named(said.helper)
     if argument is None:
         return None
+    if method not in (None, DEFAULT_METHOD):
+        raise ParameterError(f"--method {method} learns from no helper: leave one of the two out")
     choice = model.choice() if name == "llm" else ModelChoice()
     return ORACLES[name](argument, OracleOptions(llm=choice, may_decline=True, begun=begun))
 

@@ -23,7 +23,7 @@ def label_by_hand(
     """Let people answer on the page, or in the terminal where there is none; `command` is how to go on."""
     output = Output(json_file)
     path = folder_of(data, folder)
-    helper = choose_helper(help_from, model, path if is_campaign(path) else None)
+    helper = choose_helper(help_from, model, path if is_campaign(path) else None, method=options.method)
     if helper is None and (model.choice().said() or model.show_prompt):
         raise ParameterError("what is said about a language model is for --helper llm: leave it out")
     with open_or_create(data, path, options, folder, output, background=True) as stored:

@@ -23,11 +23,13 @@ from bela.campaign import (
     n_carried,
     open_campaign,
     plain_name,
+    read_brought,
+    read_predictions,
     read_settings,
 )
 from bela.cli._options import AuditOptions, CampaignOptions, FolderOptions, LabelOptions
 from bela.cli._output import Bars, Output
-from bela.cli._showing import first
+from bela.cli._showing import first, strange_lines
 from bela.data import (
     DATASETS,
     is_address,
@@ -193,6 +195,16 @@ def place_of_data(path: Path, settings: Settings) -> str:
     return settings.data if is_elsewhere(settings.data) else os.path.normpath(path / settings.data)
 
 
+def refuse_the_data(stored: StoredCampaign, to: str) -> None:
+    """Refuse to write over the data, or amid the parts of a table, where an export would be one of them."""
+    if is_elsewhere(stored.settings.data):
+        return
+    data, target = Path(os.path.realpath(stored.path / stored.settings.data)), Path(os.path.realpath(to))
+    images = stored.records.columns == ("path", "folder")
+    if target == data or (data.is_dir() and not images and data in target.parents):
+        raise ParameterError(f"--to {to} would change the data that the campaign is about: choose another place")
+
+
 def _create(
     data: str, path: Path, options: CampaignOptions, output: Output, *,
     truth: str | None, audit: AuditOptions | None, background: bool,
@@ -235,9 +247,21 @@ def _create(
         labels = stored.settings.label_column
         for notice in (*prepared.notices, *(() if labels is None else label_notices(stored.records, labels))):
             bars.say(f"Note: {notice}.")
+        for line in _strange_lines(stored):
+            bars.say(line)
         bars.say(f"Everything is kept in {path}.")
         on_error.pop_all()
     return stored
+
+
+def _strange_lines(stored: StoredCampaign) -> list[str]:
+    """Say what predictions call by names that are no classes, where classes were declared."""
+    settings = stored.settings
+    if settings.classes is None:
+        return []
+    brought = read_brought(stored.path / settings.brought_file, settings.brought, stored.records.n_rows)
+    found = read_predictions(stored.records, settings.predictions) | brought
+    return strange_lines(stored.campaign.classes, found)
 
 
 def _check_outside(data: str, path: Path) -> None:

@@ -60,19 +60,20 @@ class Overview:
 
     def answers_line(self) -> str:
         """Say how many answers there are, and what for."""
-        counts = self._counts
-        answers = count(self._campaign.n_asked, "answer")
+        counts, said = self._counts, self._campaign.book.help.said
+        answers, n_untold = count(self._campaign.n_asked, "answer"), len(said) - counts.n_helped
+        untold = f" (it could not tell {n_untold:,} more)" if n_untold else ""
         parts = [
-            f"{f'you answered {self._campaign.n_asked:,}' if counts.n_helped else answers} "
+            f"{f'you answered {self._campaign.n_asked:,}' if said else answers} "
             f"({counts.n_training:,} to learn from, {counts.n_bounds:,} drawn at random)",
-            counts.n_helped and f"the helper {counts.n_helped:,}{for_cost(counts.helper_cost)}",
+            f"the helper {counts.n_helped:,}{for_cost(counts.helper_cost)}{untold}" if said else None,
             counts.n_skipped and f"{counts.n_skipped:,} skipped",
             counts.n_given and f"{counts.n_given:,} given by the data (taken as right)",
             counts.n_corrected and f"{counts.n_corrected:,} corrected unasked",
             counts.cost and f"cost {counts.cost:.6g}",
         ]
-        said = ", ".join(part for part in parts if isinstance(part, str)) + "."
-        return said[0].upper() + said[1:]
+        line = ", ".join(part for part in parts if isinstance(part, str)) + "."
+        return line[0].upper() + line[1:]
 
     def _aim_line(self) -> str:
         """Say how far it is to the target, or why there is no need to go on."""

@@ -9,8 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from bela.labels import label_to_text
+
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from bela.data import CodedColumn
 
 _AT_ONCE = 4000  # characters that are wrapped at once: those of pages that nobody turns to are left alone
 # Invisible, and harmless: joiners make one sign of several emoji, marks and soft hyphens are in honest texts.
@@ -59,6 +63,24 @@ def alike_lines(classes: Iterable[object]) -> list[str]:
             two = f"{name_of(other)!r} and {name_of(label)!r}"
             return [f"Note: {two} are two classes here. If they are one, write them alike, or merge them on the page."]
     return []
+
+
+def strange_lines(classes: Iterable[object], predicted: Mapping[str, tuple[CodedColumn, object]]) -> list[str]:
+    """Say of how many rows a prediction names what is not one of the `classes`: nobody would see that it is lost.
+
+    >>> from bela.data import code_values
+    >>> strange_lines(["cat", "dog"], {"gpt": (code_values(["cat", "Dog", "Dog", None]), None)})
+    ["Note: the prediction 'gpt' names no class in 2 rows, such as 'Dog': what it says of them counts for nothing."]
+    """
+    known, lines = {label_to_text(label) for label in classes}, list[str]()
+    for name, (labels, _) in predicted.items():
+        rows = zip(labels.values, labels.counts().tolist(), strict=True)
+        strange = [(label, n) for label, n in rows if label is not None and label_to_text(label) not in known]
+        if strange:
+            n, first_one = sum(n for _, n in strange), name_of(strange[0][0])
+            what = f"names no class in {count(n, 'row')}, such as {first_one!r}"
+            lines.append(f"Note: the prediction {name!r} {what}: what it says of them counts for nothing.")
+    return lines
 
 
 def for_cost(cost: float) -> str:

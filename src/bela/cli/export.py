@@ -1,19 +1,16 @@
 """`bela export`: the labelled dataset in a format that other tools read, with its certificate."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bela.campaign import StoredCampaign
-from bela.cli._campaigns import find_campaign, open_to_look
+from bela.cli._campaigns import find_campaign, open_to_look, refuse_the_data
 from bela.cli._options import AllowCode, DaskAddress, FolderArgument, JsonFlag
 from bela.cli._output import Output
 from bela.cli._overview import document_of, one_label_note
 from bela.cli._showing import count
-from bela.data import is_elsewhere, on_cluster
-from bela.errors import ParameterError
+from bela.data import on_cluster
 from bela.exports import EXPORTS, campaign_rows, certificate_path, keep_sure
 from bela.exports import export as write
 from bela.records import Json
@@ -42,7 +39,7 @@ def export(
     path = find_campaign(campaign)
     notes: list[str] = []
     with on_cluster(dask), open_to_look(path, output, allow_code=allow_code) as stored, output.bars() as bars:
-        _refuse_the_data(stored, to)
+        refuse_the_data(stored, to)
         result = stored.campaign.result()
         if sure is None and (alike := one_label_note(result)) is not None:
             notes.append(alike)
@@ -71,13 +68,3 @@ def export(
         *(f"Note: {note}." for note in notes),
     ]
     output.finish(outcome, words)
-
-
-def _refuse_the_data(stored: StoredCampaign, to: str) -> None:
-    """Refuse to write over the data, or amid the parts of a table, where an export would be one of them."""
-    if is_elsewhere(stored.settings.data):
-        return
-    data, target = Path(os.path.realpath(stored.path / stored.settings.data)), Path(os.path.realpath(to))
-    images = stored.records.columns == ("path", "folder")
-    if target == data or (data.is_dir() and not images and data in target.parents):
-        raise ParameterError(f"--to {to} would change the data that the campaign is about: choose another place")

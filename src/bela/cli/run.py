@@ -32,7 +32,7 @@ def run(
         begun, model_helps = path if is_campaign(path) else None, help_from.helper == "llm"
         brings_truth = is_about_dataset(data, path)
         answerer = choose_oracle(answering, model, brings_truth=brings_truth, model_helps=model_helps, begun=begun)
-        helper = choose_helper(help_from, model, begun)
+        helper = choose_helper(help_from, model, begun, method=options.method)
     start = time.perf_counter()
     with open_or_create(data, path, options, folder, output, truth=answerer.truth_column) as stored:
         if model.show_prompt:

@@ -15,7 +15,7 @@ from bela.cli._answering import choose_helper, helper_for, prompt_lines, true_la
 from bela.cli._model_options import HelperOptions, ModelOptions
 from bela.cli._options import CampaignOptions, DaskAddress, DataArgument, JsonTo, StopAfter, with_options
 from bela.cli._output import Bars, Output, watch
-from bela.cli._showing import alike_lines, count, for_cost
+from bela.cli._showing import alike_lines, count, for_cost, strange_lines
 from bela.data import given_labels, is_dataset, label_notices, on_cluster, open_table
 from bela.errors import DataError, ParameterError
 from bela.features import EMBEDDED, PreparedData, named_features, prepare
@@ -59,7 +59,7 @@ def simulate(
         check_chart_path(chart)
     with output.apart(), on_cluster(dask):
         with output.bars() as bars:
-            helper = choose_helper(help_from, model)
+            helper = choose_helper(help_from, model, method=options.method)
             prepared, labels, predictions, notices = _read_labelled(data, truth, options, bars)
         for notice in notices:
             typer.echo(f"Note: {notice}.", err=True)
@@ -77,6 +77,8 @@ def simulate(
                 return
             predicted = predictions.read(table)
             for line in alike_lines((*classes, *(one for coded, _ in predicted.values() for one in coded.values))):
+                typer.echo(line, err=True)
+            for line in strange_lines(classes, predicted):
                 typer.echo(line, err=True)
             simulation = run(
                 prepared, labels,

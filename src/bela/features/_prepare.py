@@ -48,11 +48,17 @@ Progress = Callable[[str, float], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedData:
-    """Data that are ready for a method: the rows as people see them, their features, and how these were made."""
+    """Data that are ready for a method: the rows as people see them, their features, and how these were made.
+
+    Where further rows are to be like them, `vectors` is the folder that has what models made of these, and `allowed`
+    says whether somebody has agreed that functions and addresses read texts and images.
+    """
 
     table: Table
     source: Source
     plan: FeaturePlan
+    vectors: Path | None = None
+    allowed: bool = True
 
     @property
     def unreadable(self) -> Mapping[int, str]:
@@ -138,7 +144,7 @@ def prepare(
     if not needed and not plan.used:
         return without_features(table, plan)
     source = compute_features(table, plan, cache=cache, vectors=vectors, seed=seed, progress=progress, allowed=allowed)
-    return PreparedData(table=table, source=source, plan=plan)
+    return PreparedData(table=table, source=source, plan=plan, vectors=vectors, allowed=allowed)
 
 
 def without_features(table: Table, plan: FeaturePlan | None = None) -> PreparedData:

@@ -101,6 +101,9 @@ def _said(columns: Mapping[str, str], embed: Embed) -> tuple[str | None, dict[st
         default, named = None, dict(embed)
     else:
         default, named = None, dict[str, str]()
+        if not isinstance(embed, str | Sequence | None):
+            what = "write a model's name, a list of them, or columns with their models"
+            raise ParameterError(f"embed is not a {type(embed).__name__}: {what}")
         for spec in [embed] if isinstance(embed, str) else embed or ():
             column = _column(spec, columns)
             if column is None and default is not None:
@@ -148,6 +151,9 @@ def _by_kind(spec: str | None, kinds: list[str], tell: Tell) -> dict[str, Embedd
 def _resolve(spec: str, kind: str, tell: Tell) -> Embedding:
     """Find a model that is named, fetch it if need be, and take its digest."""
     model, door = split_door(spec)
+    if door in (None, "folder") and os.path.isfile(model):
+        what = "name the folder that it is in, with what belongs to it, such as tokenizer.json or config.json"
+        raise ParameterError(f"--embed {model} is a file: {what}")
     if door is None and os.path.isdir(model):
         door = "folder"
     if door is None and FUNCTION.match(model):

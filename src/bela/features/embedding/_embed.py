@@ -146,7 +146,7 @@ class Reading:
             block = np.asarray(embedder(items), np.float32)
         except BelaError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # somebody's function may want to end the program
             raise EmbeddingError(
                 f"the model {name!r} failed on {n} row(s) of {self.column!r}: {said(error)}"
             ) from error

@@ -35,6 +35,13 @@ def find_onnx(folder: Path) -> Path | None:
     return some[0] if some else None
 
 
+def check_tokenizer(folder: Path) -> Path:
+    """Return the file that says how texts become tokens, which no sentence model goes without."""
+    if not (path := folder / "tokenizer.json").is_file():
+        raise ParameterError(f"{folder} has no tokenizer.json: put the one that belongs to the model there")
+    return path
+
+
 class _Session:
     """An ONNX file that is loaded, on all cores; operators of the user's own are never loaded."""
 
@@ -71,9 +78,7 @@ class TextModel:
     batch = TEXT_BATCH
 
     def __init__(self, folder: Path, file: Path) -> None:
-        tokenizer = folder / "tokenizer.json"
-        if not tokenizer.is_file():
-            raise ParameterError(f"{folder} has no tokenizer.json: put the one that belongs to the model there")
+        tokenizer = check_tokenizer(folder)
         need(f"the model {folder}", "tokenizers", install=INSTALL)
         package = importlib.import_module("tokenizers")
         try:

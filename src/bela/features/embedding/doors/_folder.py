@@ -11,6 +11,7 @@ from bela.features.embedding._weights import check_safe, digest_folder, is_insta
 from bela.protocols import Embedder
 
 MODELS = "BELA_MODELS"  # names a folder with folders of models, as BELA_DATA does for datasets
+_DESCRIBED = ("config.json", "modules.json")  # one of which is in the folder of a model with safetensors
 
 
 class FolderDoor:
@@ -59,7 +60,12 @@ def _read_by(folder: Path) -> tuple[str, tuple[str, ...]]:
     tensors = "timm" if is_timm else "sentence-transformers"
     kinds = ("image",) if is_timm else ("text", "image") if _has_clip(folder) else ("text",)
     if file is not None and (is_installed("onnxruntime") or not has_tensors):
-        return "onnx", (onnx.onnx_kind(file),)
+        kind = onnx.onnx_kind(file)
+        if kind == "text":
+            onnx.check_tokenizer(folder)
+        return "onnx", (kind,)
+    if has_tensors and not any((folder / name).is_file() for name in _DESCRIBED):
+        raise ParameterError(f"{folder} has weights without a config.json beside them: name the folder that has both")
     if has_tensors and is_installed(tensors.replace("-", "_")):
         return tensors, kinds
     if has_tensors:

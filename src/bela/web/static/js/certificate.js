@@ -126,8 +126,9 @@ function facts(news) {
   const rows = [];
   if (expected !== null && expected !== undefined && answers) rows.push(["Right, as expected", percent(expected)]);
   const roles = audit ? null : `${count(training)} chosen, ${count(bounds)} random`;
-  rows.push([helped ? "You answered" : "Answers", count(answers), roles]);
-  if (helped) rows.push(["The helper", count(helped), news.helper_cost ? `for ${amount(news.helper_cost)}` : null]);
+  const spoken = helped || news.helper_cost; // one that could tell nothing has its price too
+  rows.push([spoken ? "You answered" : "Answers", count(answers), roles]);
+  if (spoken) rows.push(["The helper", count(helped), news.helper_cost ? `for ${amount(news.helper_cost)}` : null]);
   if (reason) rows.push(["Still needed", reason === "target" ? "none" : "—"]);
   else if (forecast) {
     const range = forecast.high > forecast.low ? `between ${count(forecast.low)} and ${count(forecast.high)}` : null;
