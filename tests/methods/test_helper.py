@@ -233,6 +233,19 @@ def test_a_worthless_helper_is_asked_no_more(clusters: Any) -> None:
     assert len(helper.asked) == n < 600
 
 
+def test_a_helper_that_tells_nothing_is_asked_no_more(clusters: Any) -> None:
+    """One that declines whatever it is asked is found out as well, before it is asked about all rows."""
+    X, y = clusters
+    helper = Helper(y)
+    helper.silent[:] = True
+    campaign = begin(X, helper=helper)
+    go(campaign, y, 80)
+    n = len(helper.asked)
+    assert not campaign.method.epoch.helped
+    go(campaign, y, 80)
+    assert len(helper.asked) == n < 600
+
+
 def test_a_helper_that_fails_is_given_up(clusters: Any) -> None:
     """What it said is kept, people go on, and an epoch begins: who ended it may have seen the draws."""
     X, y = clusters

@@ -15,7 +15,8 @@ from bela.records import BoolArray, IntArray, Label
 _STREAM = 13  # of its own: which rows are put to the helper may predict no draw
 _EACH = 10  # rows for the helper for each that training picks
 _MOST = 30_000  # rows for the helper, of very many
-_JUDGED = 20  # rows that both have answered, before the helper is judged
+_JUDGED = 20  # rows that people have answered and the helper was asked about, before it is judged
+_SILENT = 0.1  # of these, that it must have told: one that tells fewer is paid for nothing
 
 
 def rows_for_helper(book: Book, setup: Setup, epoch: Epoch, teaches: Mapping[int, int], n_learnt: int) -> list[int]:
@@ -83,13 +84,16 @@ def _heard(setup: Setup, epoch: Epoch) -> frozenset[int]:
 
 
 def is_worthless(book: Book, setup: Setup, epoch: Epoch, learnt: Answers) -> bool:
-    """Whether the helper has agreed with people no more often than the most common answer would have.
+    """Whether the helper has agreed with people no more often than the most common answer would have, or told nothing.
 
     A label that is no class is a disagreement like any other: whether it is one by now, draws may have decided.
     """
     said, heard = book.help.codes(book.codes, book.steps), _heard(setup, epoch)
-    pairs = [(said.get(row), code) for row, code in zip(learnt.rows.tolist(), learnt.codes.tolist(), strict=True)
-             if row in heard and book.help.said.get(row) is not None]  # fmt: skip
+    met = [(row, code) for row, code in zip(learnt.rows.tolist(), learnt.codes.tolist(), strict=True)
+           if row in heard and row in book.help.said]  # fmt: skip
+    pairs = [(said.get(row), code) for row, code in met if book.help.said[row] is not None]
+    if len(met) >= _JUDGED and len(pairs) < _SILENT * len(met):
+        return True
     if len(pairs) < _JUDGED:
         return False
     most_common = Counter(code for _, code in pairs).most_common(1)[0][1]
