@@ -267,6 +267,23 @@ def test_replies_are_repaired_or_declined(make: Make, server: ModelServer, reply
     assert paid.spent == pytest.approx(0.15)
 
 
+def test_a_model_that_never_answers_is_given_up(make: Make, server: ModelServer) -> None:
+    """Twenty replies without any class are enough; one that named a class, or says that it cannot tell, goes on."""
+    oracle = make(parallel=1)
+    server.usual = say("As a language model I cannot judge cats.")
+    assert ask(oracle, *range(19)) == [None] * 19
+    with pytest.raises(OracleError, match=r"named no class in its first 20 replies.*--show-prompt"):
+        ask(oracle, 19)
+    declining = make(parallel=1)
+    server.usual = say('{"label": null}')
+    assert ask(declining, *range(20, 60)) == [None] * 40
+    knowing = make(parallel=1)
+    server.usual = say('{"label": "dog"}')
+    assert ask(knowing, 60) == ["dog"]
+    server.usual = say("Who knows?")
+    assert ask(knowing, *range(61, 90)) == [None] * 29
+
+
 @given(st.lists(st.text(min_size=1).map(str.strip).filter(bool), min_size=1, unique=True), st.data())
 def test_a_class_as_it_is_written_is_that_class(classes: list[str], data: st.DataObject) -> None:
     """Whatever classes are called, a reply in the right form is the class that it names; no reply is an error."""

@@ -8,18 +8,20 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
 from bela._calls import CallFailed
-from bela.errors import BelaError, ParameterError
+from bela.errors import BelaError, OracleError, ParameterError
 from bela.labels import label_to_text
 from bela.oracles._reader import RecordOf
 from bela.oracles.llm._client import ChatClient, Reply
 from bela.oracles.llm._cost import Price, Purse, estimate_answer, most_tokens
 from bela.oracles.llm._prompt import Prompt, choose_examples, key_of
-from bela.oracles.llm._replies import read_label
+from bela.oracles.llm._replies import is_declined, read_label
 from bela.oracles.llm._rows import RowContent
 from bela.records import Answer, IntArray, Json, Label
 from bela.storage import PaidCalls
 
 _SAMPLE = 5  # rows that the forecast of costs is made from
+_IN_VAIN = 20  # replies that are no answer, before it is said that none is to be expected
+_SHOWN = 60  # characters of a reply that are shown
 
 
 def model_name(model: str) -> str:
@@ -63,6 +65,7 @@ class LLMOracle:
         self._labels = {label_to_text(label).strip(): label for label in classes}
         self._given = dict(examples)
         self._asking: dict[str, threading.Lock] = {}  # by what is asked: rows may be alike
+        self._in_vain: int | None = 0  # replies that were no answer; None once one was
         self._content, self._reading = RowContent(records, hide), threading.Lock()
         self.prompt = Prompt(
             classes=tuple(self._labels), guidelines=guidelines, examples=self._shown(self._given),
@@ -164,7 +167,23 @@ class LLMOracle:
                 reply = self._ask(key, messages).text
             cost = paid.claim(key)
         label = read_label(reply, self.prompt.classes)
+        self._watch(reply, label)
         return Answer(row=row, label=None if label is None else self._labels[label], cost=cost)
+
+    def _watch(self, reply: str, label: str | None) -> None:
+        """Give up on a model that has never named a class, nor said that it cannot tell: all rows would be paid for."""
+        with self._reading:
+            if label is not None:
+                self._in_vain = None
+            if self._in_vain is None or is_declined(reply):
+                return
+            self._in_vain += 1
+            if self._in_vain < _IN_VAIN:
+                return
+        raise OracleError(
+            f"{self.name} named no class in its first {_IN_VAIN} replies, the last of which begins with "
+            f"{reply[:_SHOWN]!r}: look at what it is asked with --show-prompt, or take another model"
+        )
 
     def _ask(self, key: str, messages: Json) -> Reply:
         schema = self.prompt.schema

@@ -33,6 +33,11 @@ def read_label(text: str, classes: Sequence[str]) -> str | None:
     return _match(text, classes) or _only_one(text, classes)
 
 
+def is_declined(text: str) -> bool:
+    """Return whether a reply says, in the form that was asked for, that it cannot tell."""
+    return next(_labels(_THOUGHTS.sub("", text[:_LONGEST])), "") is None
+
+
 def _labels(text: str) -> Iterator[str | None]:
     """Yield the labels of the JSON objects in a text; None for one that says that it cannot be told."""
     for place in (text, *_OBJECT.findall(text)):
