@@ -27,6 +27,7 @@ _EARLY = 12  # draws
 _HOPELESS = 0.8  # of the rows that would have to be asked if nothing were learnt
 _NARROWEST, _WIDEST = 1.65, 1.72  # of a forecast, as the factor from its middle to its ends: wide, as luck is large
 _SOONER = 0.8  # of what is foreseen, as measured: steps ahead are coarse, and luck ends it early
+_HOPE = 50.0  # answers with which twice as much is to be expected: the best of many uncertain plans is too hopeful
 _LUCK = 0.38  # the standard deviation of the logarithm of what it takes, where the errors are known
 _TENTH = 1.28  # standard deviations, above which lies a tenth of a normal distribution
 _MANY = 0.8  # times the errors that may stay: with fewer, none needs to be found
@@ -123,17 +124,19 @@ def _is_hopeless(forecast: Forecast, book: Book, share: float) -> bool:
 def told(forecast: Forecast, situation: Situation, share: float) -> Forecast:
     """Return what people are told of a forecast: it is made for decisions, and most that it foresees comes sooner.
 
+    But where little is known yet: then what looks best has been lucky, and takes longer than it looks.
     The fewer errors the draws have found, the less is known of how many there are, and so of what they will take.
     Nothing comes sooner where nearly all rows must be asked.
     """
     book = situation.book
     if _is_hopeless(forecast, book, share):
         return forecast
-    answers = _SOONER * forecast.answers
+    most = book.n_rows - book.n_asked
+    answers = min(_SOONER * (1.0 + _HOPE / max(book.n_known, 1)) * forecast.answers, most)
     wide = math.exp(_TENTH * math.hypot(_LUCK, (situation.bets.found + 1) ** -0.5))
     return Forecast(
         answers=round(answers), low=round(answers / wide),
-        high=min(math.ceil(answers * wide), book.n_rows - book.n_asked),
+        high=min(math.ceil(answers * wide), most),
     )  # fmt: skip
 
 
