@@ -100,10 +100,13 @@ class Person:
         self.errors: list[str] = []
 
     async def lease(self, n: int) -> None:
-        """Get rows that are not here yet."""
+        """Get rows that are not here yet; as on the page, those that are not given again are somebody else's by now."""
         began = time.perf_counter()
         found = await self.line.post("/api/lease", tab="one", n=n, grid=False)
         self.lease_times.append(time.perf_counter() - began)
+        given = {row["id"] for row in found["questions"]}
+        if len(given) < n:  # the first is on the screen
+            self.rows = [row for at, row in enumerate(self.rows) if at == 0 or row["id"] in given]
         here = {row["id"] for row in self.rows} | self.done
         self.rows += [row for row in found["questions"] if row["id"] not in here]
 
@@ -135,8 +138,8 @@ class Person:
             try:
                 if self.unsent:
                     await self.send()
-                if len(self.rows) < self.ahead:
-                    await self.lease(2 * self.ahead)
+                if len(self.rows) <= self.ahead:
+                    await self.lease(self.ahead + 1)
                 if self.rows:
                     await self.answer()
                 else:
@@ -278,7 +281,7 @@ def main() -> int:
     parser.add_argument("--people", type=int, default=20)
     parser.add_argument("--rate", type=float, default=5.0)
     parser.add_argument("--seconds", type=float, default=120.0)
-    parser.add_argument("--ahead", type=int, default=4, help="rows below which a page asks for as many more")
+    parser.add_argument("--ahead", type=int, default=4, help="rows that a page has besides the one that it shows")
     parser.add_argument("--data", default="mnist", help="the dataset that is labelled")
     parser.add_argument("--method", default="bela", help="how questions are chosen; random never has to wait")
     parser.add_argument("--kills", type=int, default=0, help="how often the server is killed meanwhile")

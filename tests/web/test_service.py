@@ -77,11 +77,13 @@ def test_nor_does_anybody_who_likes_grids(service: LabelService) -> None:
 
 
 def test_what_is_on_the_screen_is_not_taken_over(service: LabelService) -> None:
-    """The last question of all stays with whoever reads it, as does a grid."""
+    """Nor is what comes next, which is shown before a page has heard of anything: the last two stay."""
     anns = service.lease("Ann", 100, tab="one")
-    say(service, "Ann", anns[:-1])
+    say(service, "Ann", anns[:-3])
+    assert service.lease("Bob", 3, tab="one") == anns[-1:]
+    say(service, "Bob", anns[-1:])
     assert service.lease("Bob", 1, tab="one") == []
-    assert service.lease("Ann", 100, tab="one") == anns[-1:]
+    assert service.lease("Ann", 100, tab="one") == anns[-3:-1]
 
 
 def test_leases_end(service: LabelService, clock: Any) -> None:

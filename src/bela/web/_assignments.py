@@ -16,6 +16,7 @@ from bela.web._leases import KeptLeases, Lease, Seat
 _AT_MOST = 64  # questions that are asked ahead
 _ALONE = 8  # questions that are asked ahead where a grid has to wait for draws
 _LEAST_AHEAD, _MOST_AHEAD = 4, 10  # times the rows of a grid, to find enough of one label
+_KEPT = 2  # rows that a page keeps for itself: the one on its screen, and the one that comes next
 
 
 class Choice(NamedTuple):
@@ -257,8 +258,8 @@ class Assignments:
         """Return what somebody who has nothing may take over from the page of whoever has most: the last half of it.
 
         Before a revision nothing new is asked until all is answered: nobody is to wait for what others have ahead. What
-        they may have on the screen stays theirs, and their page hears of the rest when it asks for more; a program,
-        which sits nowhere, would not.
+        they may have on the screen stays theirs, and the row after it, which is there before their page has asked for
+        more and hears of the rest; a program, which sits nowhere, would not.
         """
         held: dict[tuple[str, Seat], list[int]] = {}
         for question, lease in self._leases.items():
@@ -266,7 +267,8 @@ class Assignments:
             if takes_over and question in self._campaign.book.open:
                 held.setdefault((lease.by, lease.at), []).append(question)
         most = max(held.values(), key=len, default=[])
-        return [Choice(self._campaign.question(question)) for question in most[(len(most) + 1) // 2 :][-n:]]
+        kept = max((len(most) + 1) // 2, _KEPT)
+        return [Choice(self._campaign.question(question)) for question in most[kept:][-n:]]
 
     def _shared_out_alike(self, by: str, n: int, labels: Labels | None) -> list[Choice]:
         """Return what somebody may take over for a grid: draws, or rows of one suggested label, as the first is."""
