@@ -220,24 +220,13 @@ def test_people_are_asked_to_teach_less(clusters: Any) -> None:
     assert shares[1] < shares[0]
 
 
-def test_a_worthless_helper_is_asked_no_more(clusters: Any) -> None:
-    """One that agrees with people no more than a guess would is found out, and is not asked again."""
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_worthless_helper_is_asked_no_more(clusters: Any, silent: bool) -> None:
+    """One that agrees with people no more than a guess would, or tells nothing, is found out, and not asked again."""
     X, y = clusters
     helper = Helper(y, right=0.0)
     helper.labels = (y + 1) % 4
-    campaign = begin(X, helper=helper)
-    go(campaign, y, 80)
-    n = len(helper.asked)
-    assert not campaign.method.epoch.helped
-    go(campaign, y, 80)
-    assert len(helper.asked) == n < 600
-
-
-def test_a_helper_that_tells_nothing_is_asked_no_more(clusters: Any) -> None:
-    """One that declines whatever it is asked is found out as well, before it is asked about all rows."""
-    X, y = clusters
-    helper = Helper(y)
-    helper.silent[:] = True
+    helper.silent |= silent
     campaign = begin(X, helper=helper)
     go(campaign, y, 80)
     n = len(helper.asked)
