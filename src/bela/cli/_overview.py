@@ -96,7 +96,7 @@ class Overview:
         rungs = self._campaign.ladder
         runs = groupby(rungs, key=rung_text)  # five times the same would be read as five things
         lines = [f"To certify {', '.join(percent_text(rung.share) for rung in run)}: {text}." for text, run in runs]
-        advice = other_ways(rungs, self._campaign.n_rows)
+        advice = other_ways(rungs, self._campaign.n_rows, predicted=bool(self._campaign.predictions))
         return lines if advice is None else [*lines, advice]
 
     def class_lines(self) -> list[str]:

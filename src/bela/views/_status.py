@@ -311,7 +311,7 @@ class Monitor:
         self._looked_at = self._clock()
         self._look = _CloserLook(
             seq=self._book.version, n_given=counts.n_given, n_corrected=counts.n_corrected, forecast=forecast,
-            ladder=ladder, advice=other_ways(ladder, book.n_rows),
+            ladder=ladder, advice=other_ways(ladder, book.n_rows, predicted=bool(self._stored.campaign.predictions)),
             classes=class_counts(counts.known, self.labels, groups), pace_seconds=self._people.pace(),
             people=self._people.list(self._now(), n_said(book)),
         )  # fmt: skip
