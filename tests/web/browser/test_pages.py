@@ -187,15 +187,18 @@ def test_chart_can_be_read_off_by_pointer_and_keyboard(visit, team):
 
 
 def test_map_of_leaves_shows_one_label_alone(visit, team):
-    """A click on a label's name shows its leaves alone, the next all again; a leaf opens as a gallery."""
+    """A click on a label's name shows its leaves alone, also drawn anew, the next all again; a leaf opens a gallery."""
     zoe = visit(team.url, "Zoe")
     zoe.page.click("nav >> text=Leaves")
     heads = zoe.page.locator(".treemap .label-head")
     heads.first.wait_for()
     n = heads.count()
     assert n > 1
+    zoe.wait("() => document.querySelector('.lead').textContent.startsWith('Rows that')")
     heads.first.click()
     assert heads.count() == 1
+    zoe.page.evaluate("window.dispatchEvent(new Event('resize'))")
+    assert heads.count() == 1, "drawing the map anew showed all labels again"
     heads.first.click()
     assert heads.count() == n
     zoe.page.locator(".treemap .leaf").first.click()

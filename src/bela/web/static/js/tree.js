@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { fill, h } from "./dom.js";
-import { count, labelText, percent, percentFloor, plural } from "./format.js";
+import { count, labelKey, labelText, percent, percentFloor, plural } from "./format.js";
 import { mountGallery } from "./gallery.js";
 import { state } from "./live.js";
 import { shareBar, table } from "./table.js";
@@ -17,15 +17,20 @@ export function mountTree(root, [leaf]) {
   fill(root, h("div.page", h("header.page-head", h("h1", { tabindex: "-1" }, "Leaves"), lead), map, list));
   let leaves = [];
   let revision = -1;
+  let alone = null; // the key of the only label shown: stays when leaves are fetched anew
 
   const load = async () => {
+    let fetched;
+    const wanted = revision;
     try {
-      leaves = await get("/api/leaves");
+      fetched = await get("/api/leaves");
     } catch (error) {
       lead.textContent = error.message;
       return;
     }
-    if (!root.contains(map)) return;
+    if (!root.contains(map) || wanted !== revision) return; // a newer revision is on its way
+    leaves = fetched;
+    if (!leaves.some(({ label }) => labelKey(label) === alone)) alone = null;
     lead.textContent = leaves.length
       ? `Rows that look alike lie in one of ${plural(leaves.length, "leaf", "leaves")} and share its label, unless you
         answered otherwise. The larger an area, the more rows; the darker, the surer. Open one to see its rows, the
@@ -36,11 +41,20 @@ export function mountTree(root, [leaf]) {
     redraw();
   };
   const redraw = () => {
-    if (leaves.length) drawTreemap(map, leaves, (number) => (location.hash = `#/tree/${number}`));
+    if (!leaves.length) return;
+    drawTreemap(map, leaves, {
+      alone,
+      open: (number) => (location.hash = `#/tree/${number}`),
+      zoom: (key) => {
+        alone = key;
+        redraw();
+      },
+    });
   };
   const unwatch = state.watch(({ n_revisions: now }) => {
-    if (now !== revision) load();
+    if (now === revision) return;
     revision = now;
+    load();
   });
   window.addEventListener("resize", redraw);
   return {

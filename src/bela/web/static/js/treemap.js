@@ -11,10 +11,11 @@ const NARROW = 30; // pixels that a number needs at least
 const WIDTH_OF_A_LETTER = 7.5;
 
 /**
- * Draw leaves `{leaf, label, size, known, probability, lower}`. A click on a leaf calls `open` with its number, one on
- * the name of a label shows that label alone, and the next one all of them again.
+ * Draw leaves `{leaf, label, size, known, probability, lower}`, those of the label with the key `alone`, if any. A
+ * click on a leaf calls `open` with its number; one on the name of a label calls `zoom` with the key of the label to
+ * show alone, or with null for all of them again.
  */
-export function drawTreemap(root, leaves, open, alone = null) {
+export function drawTreemap(root, leaves, { open, zoom, alone = null } = {}) {
   const sorted = [...leaves].sort((a, b) => b.size - a.size);
   const shown = sorted.slice(0, DRAWN).filter(({ label }) => alone === null || labelKey(label) === alone);
   const groups = [...Map.groupBy(shown, ({ label }) => labelKey(label))].map(([key, members]) => ({
@@ -26,9 +27,8 @@ export function drawTreemap(root, leaves, open, alone = null) {
   const drawing = s("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT });
   groups.sort((a, b) => b.size - a.size);
   for (const [group, box] of tile(groups, { x: 0, y: 0, width, height: HEIGHT })) {
-    const again = () => drawTreemap(root, leaves, open, alone === null ? group.key : null);
     const head = box.height < 2 * HEAD ? 0 : HEAD; // of a rare label there would be nothing but its name
-    if (head) drawing.append(heading(group, box, again));
+    if (head) drawing.append(heading(group, box, () => zoom(alone === null ? group.key : null)));
     const gap = Math.min(6, box.width / 2, box.height / 2);
     const inner = { x: box.x, y: box.y + head, width: box.width - gap, height: box.height - head - gap };
     for (const [leaf, area] of tile(group.members, inner)) drawing.append(leafArea(leaf, area, open));
