@@ -65,6 +65,18 @@ def test_stopping_is_not_told(batch: int | None) -> None:
         run_campaign(campaign, oracle, stop_after=-1)
 
 
+def test_a_release_is_reconsidered_after_each_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many questions the method liked at once before a release, its draws are put one by one."""
+    truth = np.arange(N_ROWS) % 2
+    rows = np.random.default_rng(1).normal(size=(N_ROWS, 3)) + 1.5 * truth[:, None]
+    campaign = bela.Campaign(rows, target=0.75, seed=1)
+    proposed, propose = list[Any](), campaign.method.propose
+    monkeypatch.setattr(campaign.method, "propose", lambda *said: proposed.append(found := propose(*said)) or found)
+    run_campaign(campaign, TruthOracle(truth, N_ROWS), every=None)
+    assert {len(some) for some in proposed if some and some[0].weights} == {1}
+    assert max(map(len, proposed)) > 1
+
+
 def test_a_truth_of_some_rows() -> None:
     """The accuracy is that of the rows whose truth is known, whatever the type of their labels; NaN if none is."""
     campaign, oracle = start(budget=40)

@@ -7,7 +7,8 @@ from scipy import stats
 import bela
 from bela.campaign import Campaign, _inputs
 from bela.errors import BelaError
-from bela.records import Role
+from bela.methods.bela._planning import take_stock
+from bela.records import Prospect, Role
 
 RUNS, N = 14, 150
 
@@ -139,3 +140,30 @@ def test_what_is_no_prediction(wrong):
     result = bela.label(np.eye(30), np.arange(30) % 2, budget=10, predictions={"m": [0] * 30})
     with pytest.raises(BelaError, match="prediction"):
         result.predict(np.eye(30)[:2], wrong)
+
+
+def test_it_is_too_early_to_say_before_200_answers_only():
+    """Draws that were just released leave a forecast, if there are answers enough: the ladder is not emptied again."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 3, 900)
+    campaign = Campaign(rng.normal(size=(900, 4)) + 1.2 * np.eye(3, 4)[truth], target=0.85, seed=1)
+    while campaign.stop_reason is None and campaign.n_asked < 400:
+        for question in campaign.ask():
+            campaign.tell(question.id, int(truth[question.row]))
+        if campaign.n_asked >= 200:
+            assert all(rung.prospect is not Prospect.TOO_EARLY for rung in campaign.ladder)
+    assert campaign.n_asked > 200
+
+
+def test_what_others_have_predicted_is_on_no_learning_curve():
+    """How fast errors become fewer is told by revisions that have learnt from answers, if there are any."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, 400)
+    rows = rng.normal(size=(400, 4)) + 1.2 * np.eye(3, 4)[truth]
+    campaign = Campaign(rows, predictions={"m": rng.integers(0, 3, 400)}, target=0.9)
+    while len(campaign.method.certificates.revisions) < 3:
+        for question in campaign.ask():
+            campaign.tell(question.id, int(truth[question.row]))
+    stock = take_stock(campaign.book, campaign.method.certificates, campaign.method.epoch)
+    assert campaign.method.certificates.revisions[0].n_training == 0
+    assert stock.sizes.min() > 1

@@ -208,6 +208,8 @@ class Bela(AssessingMethod):
         """Choose up to n further questions: training or draws, whichever is due, and the other where there is none."""
         if self._wants_release(book):  # nothing else is due until it is made
             return self._draw(book, n, []) or self._training(book, n)
+        if self._pool_of is not None and not self.epoch.weighted:  # whoever wants many does not know of the release yet
+            n = 1
         draws = self._draw(book, min(n, self._draws_due(book)), [])
         if self.certificates.certified is not None:  # training gives the release up, and its draws are no others'
             return draws or self._training(book, n) or self._draw(book, n, [])

@@ -8,7 +8,7 @@ import numpy as np
 from bela.book import Book
 from bela.bounds import ErrorBets, draws_needed, draws_to_mend, likely_shares, share_lower
 from bela.methods.bela._certificates import Certificates
-from bela.methods.bela._looks import Epoch, likely_error
+from bela.methods.bela._looks import Epoch, first_size, likely_error
 from bela.methods.bela._revision import Revision
 from bela.records import RUNGS, FloatArray, Forecast, Prospect, Role, Rung
 from bela.shares import allowed_errors
@@ -24,6 +24,7 @@ _QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of what the error may be
 _WASTE = 40  # draws until a revision that cannot be certified is given up
 _DELAY = 5  # answers that a later release costs beyond what is foreseen
 _EARLY = 12  # draws
+_NOT_EARLY = 200  # answers, with which something is said even if all draws were just released
 _HOPELESS = 0.8  # of the rows that would have to be asked if nothing were learnt
 _NARROWEST, _WIDEST = 1.65, 1.72  # of a forecast, as the factor from its middle to its ends: wide, as luck is large
 _SOONER = 0.8  # of what is foreseen, as measured: steps ahead are coarse, and luck ends it early
@@ -58,7 +59,8 @@ def take_stock(book: Book, certificates: Certificates, epoch: Epoch) -> Situatio
     last = len(certificates.revisions) - 1 if index is None else index
     replay = certificates.replay(last, book.declined, start=epoch.start)
     later = left + certificates.returned(book)
-    recent = certificates.revisions[-_RECENT:]
+    taught = [revision for revision in certificates.revisions if revision.n_training]
+    recent = taught[-_RECENT:] or certificates.revisions[-1:]  # what others have predicted is on no learning curve
     return Situation(
         book=book, certified=certificates.revisions[last],
         alpha=RELEASE * left if index is None else certificates.alpha_of(index),
@@ -98,9 +100,9 @@ def make_plan(situation: Situation) -> Plan:
 def make_ladder(situation: Situation | None, book: Book, lower: float) -> tuple[Rung, ...]:
     """Say what each share is expected to take, if it were the target from now on; `lower` is certified already.
 
-    Without a `situation`, or with hardly a draw, it is too early to say.
+    Without a `situation`, or with hardly a draw among few answers, it is too early to say.
     """
-    early = situation is None or situation.n_draws < _EARLY
+    early = situation is None or (situation.n_draws < _EARLY and book.n_known < _NOT_EARLY)
     return tuple(
         Rung(share=share, prospect=Prospect.REACHED) if lower >= share
         else Rung(share=share, prospect=Prospect.TOO_EARLY) if situation is None or early
@@ -182,7 +184,9 @@ class _Ahead:
             self.sizes[0] = now.n_training
             self.sizes[1:] = np.maximum(self.sizes[1:], min(AGAIN * now.n_training, book.n_rows))
         self.extra = np.maximum(self.sizes - n_known, 0.0)  # training answers that are yet to come
-        self.factor = (self.sizes / now.n_training) ** -_slope(situation)
+        # What others have predicted is as good as it is; the usual curve begins where the first answers have taught.
+        base = now.n_training or first_size(book.n_rows)
+        self.factor = np.maximum(self.sizes / base, 1.0) ** -_slope(situation)
 
     def costs(self, target: float) -> tuple[FloatArray, FloatArray]:
         """Answers still needed, for each quantile: to certify the present labels, if at all, or to train on."""
