@@ -34,7 +34,7 @@ class Closed:
 
     errors_upper: int
     codes: IntArray  # of the revision, with the classes from before, like `known`
-    known: IntArray
+    known: IntArray  # where one of several answers was the revision's label, that one: it corrects nothing
 
 
 @dataclass(slots=True, kw_only=True)
@@ -219,6 +219,7 @@ class Certificates:
                 wrong[place] &= all(one != codes[answered[place]] for one in self.said[int(answered[place])])
             if bound.closed is not None:  # what was wrong without the merge was counted as such
                 before = bound.closed.known[answered]
+                wrong[changed] = False  # what they were said to be before has no name any more
                 wrong = np.where(before == UNKNOWN, wrong, before != bound.closed.codes[answered])
                 gone = (codes == UNKNOWN) & (bound.closed.codes != UNKNOWN)  # right before, if at all, and wrong now
                 wrong &= ~gone[answered]
@@ -237,13 +238,26 @@ class Certificates:
         if change.was_declined or (new and said):
             self._forget()
 
+    def disputed(self, codes: IntArray) -> IntArray:
+        """Return the rows with several answers, one of which was the label: whether that is an error, nobody knows."""
+        rows = [row for row in self._changed if int(codes[row]) in self.said.get(row, ())]
+        return np.array(rows, dtype=np.intp)
+
+    def _known_for(self, codes: IntArray, known: IntArray) -> IntArray:
+        rows = self.disputed(codes)
+        if not len(rows):
+            return known
+        found = known.copy()
+        found[rows] = np.where(known[rows] == UNKNOWN, UNKNOWN, codes[rows])
+        return found
+
     def close(self, book: Book, change: ClassChange) -> list[int]:
         """Have all that was certain rest on the draws as they were; return the rows that are open again."""
         for bound in self.bounds:
             upper = self._upper(bound, change.declined)
             if upper is not None and bound.closed is None:
                 codes = self.revisions[bound.revision].codes
-                bound.closed = Closed(errors_upper=upper, codes=codes, known=change.known)
+                bound.closed = Closed(errors_upper=upper, codes=codes, known=self._known_for(codes, change.known))
         self.bounds = [bound for bound in self.bounds if bound.closed is not None]
         self.revisions[:] = [_merged(revision, book) for revision in self._unmerged]
         again = [row.row for row in change.rows if row.code == UNKNOWN]
