@@ -61,6 +61,7 @@ class Certificates:
         self.alpha, self.mends = AlphaBudget(alpha), mends
         self.log: list[Draw | Trained] = []
         self.said: dict[int, list[int]] = {}  # row to all class codes that it was ever answered with
+        self.told: dict[int, tuple[int, int]] = {}  # row to the length of the log when it was said first, and what was
         self.revisions: list[Revision] = []
         self.bounds: list[Bound] = []
         self.starts: dict[int, int] = {}  # where in the log the draws begin that bets on a revision count
@@ -71,6 +72,11 @@ class Certificates:
         self._replays: dict[int, Replay] = {}  # by revision; made when somebody asks
         self._class_replays: dict[int, dict[int, Replay]] = {}  # by revision and class
         self._unmerged: list[Revision] = []  # as they were made
+
+    def begin(self, book: Book) -> None:
+        """Take note of rows that nobody can read: they are wrong in every revision, and cannot be drawn."""
+        self.log += [Trained(row) for row in book.set_aside]
+        self.told |= dict.fromkeys(book.set_aside, (0, UNKNOWN))
 
     def add(self, book: Book, revision: Revision) -> int:
         """Adopt a revision; return its number."""
@@ -148,6 +154,7 @@ class Certificates:
             replay = self._replays[index] = Replay(
                 index, self.revisions, self.log, _NO_MATTER if bound is None else bound.alpha, aim=self.aims.get(index),
                 start=self.starts.get(index, start), mend=self.mends, returns=bound is not None and bound.returns,
+                told=None if bound is None else self.told,
             )  # fmt: skip
         replay.advance(self.said, declined, None if bound is None else bound.end)
         return replay
@@ -160,7 +167,7 @@ class Certificates:
             self._class_replays[index] = {
                 c: Replay(
                     index, self.revisions, self.log, self._bets_on(index).firm / len(classes), aim=None,
-                    start=self.starts[index], part=revision.codes == c,
+                    start=self.starts[index], part=revision.codes == c, told=self.told,
                 )
                 for c in classes
             }  # fmt: skip
@@ -230,6 +237,8 @@ class Certificates:
 
     def change_row(self, change: RowChanged) -> None:
         """Take in an answer; one that was another before has all bets replayed, and counts as wrong where either is."""
+        if change.code != UNKNOWN or change.declined:
+            self.told.setdefault(change.row, (len(self.log), change.code))
         said = self.said.get(change.row, [])
         new = change.code != UNKNOWN and change.code not in said
         if new:
@@ -262,7 +271,7 @@ class Certificates:
         self.revisions[:] = [_merged(revision, book) for revision in self._unmerged]
         again = [row.row for row in change.rows if row.code == UNKNOWN]
         for row in again:
-            del self.said[row]
+            del self.said[row], self.told[row]
         self.said.update((row.row, [row.code]) for row in change.rows if row.code != UNKNOWN)
         self.certified = None
         self._forget()

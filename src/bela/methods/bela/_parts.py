@@ -63,6 +63,7 @@ class BetDraws:
     start: int
     said: Mapping[int, Sequence[int]]
     declined: BoolArray
+    told: Mapping[int, tuple[int, int]] | None = None
     by_class: Mapping[int, int] | None = None  # what the bets on each class say, where they were made already
 
     def class_errors_upper(self, codes: IntArray, classes: IntArray, alpha: float) -> list[int]:
@@ -80,6 +81,7 @@ class BetDraws:
         replay = Replay(
             self.index, self.revisions, self.log, alpha,
             aim=None, start=self.start, part=self.population & part, against=against,
+            told=self.told,
         )  # fmt: skip
         replay.advance(self.said, self.declined)
         return replay.bets.errors_upper
@@ -141,7 +143,7 @@ def _evidence(bound: Bound, certificates: Certificates, book: Book) -> Evidence:
         population=bound.population.mask(), alpha=bound.firm, index=bound.revision,
         revisions=[*certificates.revisions], log=[*certificates.log],
         start=certificates.starts[bound.revision], said=dict(said), declined=book.declined.copy(),
-        by_class=class_uppers(bound, certificates, book),
+        told=dict(certificates.told), by_class=class_uppers(bound, certificates, book),
     )  # fmt: skip
 
 
