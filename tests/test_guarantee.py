@@ -86,3 +86,19 @@ def test_a_lower_bound_is_rounded_down_and_an_upper_one_up(n_rows: int, n_right:
 def test_allowed_errors_are_exact(n_rows: int, thousandths: int) -> None:
     """A target of 95 % allows five in a hundred, also where 1 - 0.95 is a little less than 0.05."""
     assert allowed_errors(n_rows, thousandths / 1000) == (1000 - thousandths) * n_rows // 1000
+
+
+def test_every_test_that_the_table_of_actions_names_exists() -> None:
+    """docs/guarantees.md says of each action which test shows that the certificate survives it: none is made up."""
+    tests = [(file.name, file.read_text()) for file in Path(__file__).parent.rglob("*.py") if file != Path(__file__)]
+    page = (SOURCES.parent.parent / "docs" / "guarantees.md").read_text()
+    table = page.split("| action | why the certificate survives | test, with its broken twin |")[1].split("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    assert len(rows) > 20
+    for action, _, named in rows:
+        files, words = re.findall(r"(\w+\.py)", named), re.findall(r'"([^"]+)"', named)
+        assert files or words, action
+        assert set(files) <= {file for file, _ in tests}, action
+        for said in words:
+            name = re.sub(r"\W+", "_", said)
+            assert any(said in text or name in text for _, text in tests), (action, said)

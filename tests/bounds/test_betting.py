@@ -388,3 +388,37 @@ def test_likely_shares_are_not_those_of_a_few_levels(share: float) -> None:
     low, middle, high = likely_shares(bets, np.array([0.1, 0.5, 0.9]))[:, 0]
     assert low < middle < high
     assert 0.85 * share < middle < 1.18 * share
+
+
+def gain_by_late_skips(seed: int, *, learning: bool) -> float:
+    """How much better a product against a true number of errors gets, in nats, if right rows count as wrong."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(5, 40, size=4)
+    chance = np.sort(rng.random(4))[::-1] * rng.choice([0.2, 0.6, 1.0])
+    wrong = [rng.random(size) < p for size, p in zip(sizes, chance, strict=True)]
+    n_errors, prior, n_draws = sum(int(some.sum()) for some in wrong), rng.random(4), min(30, int(sizes.sum()))
+    rows = rng.permutation([(cell, i) for cell in range(4) for i in range(sizes[cell])])[:n_draws].tolist()
+
+    def products(skipped: set[int]) -> np.ndarray:
+        aim = int(0.1 * sizes.sum())
+        bets = ErrorBets(sizes, alpha=1e-9, seen=0.1 * sizes, wrong=0.1 * sizes * prior, aim=aim)
+        found = []
+        for number, (cell, i) in enumerate(rows):
+            counted = bool(wrong[cell][i]) or number in skipped
+            bets.observe(cell, wrong=counted, weights=np.ones(4), learning=learning)
+            open_ = (bets._grid > bets.found) & (bets._grid <= n_errors)  # against others nothing is bet any more
+            found.append(np.where(open_, bets._log_m, np.nan))
+        return np.array(found)
+
+    honest = products(set())
+    skips = [set(rng.choice(n_draws, n, replace=False).tolist()) for n in range(1, 6)]
+    return max(float(np.max(np.nan_to_num(products(some) - honest), initial=0.0)) for some in skips)
+
+
+def test_what_is_skipped_by_somebody_who_knows_later_draws_never_helps():
+    """Where bets rest on nothing that was said after their draws were made, a skip lowers all products, at all times.
+
+    The twin: where bets rest on the skips, products against true numbers get better by them.
+    """
+    assert max(gain_by_late_skips(seed, learning=False) for seed in range(12)) <= 1e-9
+    assert max(gain_by_late_skips(seed, learning=True) for seed in range(12)) > 0.1

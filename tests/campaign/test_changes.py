@@ -271,3 +271,55 @@ def test_features_stay_what_they_were(folder: Path) -> None:
     change(path, lines()[:50])
     after = read_settings(path / SETTINGS).features
     assert (after["features"], after["columns"]) == ("raw", before["columns"])
+
+
+def _with_features(folder: Path, name: str, column: int) -> tuple[Path, str]:
+    """Begin a campaign with features of a file of their own; return the key that its draws follow from."""
+    numbers = np.random.default_rng(0).normal(size=(STORED.N_ROWS, 3))
+    numbers[:, column] += np.arange(STORED.N_ROWS)  # as it would be if it had learnt something
+    np.save(folder / "numbers.npy", numbers)
+    table = write(folder / "pets.csv", lines())
+    with create_campaign(table, folder / name, features=str(folder / "numbers.npy"), hidden=("kind", "name")) as stored:
+        answer(stored, 14)
+        return folder / name, stored.campaign.book.began.key
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_features_that_have_learnt_meet_other_draws(folder: Path, broken: bool, monkeypatch: Any) -> None:
+    """A file of features that is made anew, by what a first campaign has drawn, begins with draws of its own.
+
+    The twin: where the key does not know what is in the file, both campaigns have one.
+    """
+    if broken:
+        monkeypatch.setattr("bela.campaign._folder.pin_plan", lambda plan, *_: plan)
+    (_, first), (_, second) = _with_features(folder, "a.bela", 0), _with_features(folder, "b.bela", 1)
+    assert (first == second) == broken
+
+
+def test_features_cannot_learn_while_a_campaign_goes_on(folder: Path) -> None:
+    """A file of features that has changed is refused, or everything known is brought to a new beginning."""
+    path, _ = _with_features(folder, "a.bela", 0)
+    before, kept = known(path), (folder / "numbers.npy").read_bytes()
+    np.save(folder / "numbers.npy", np.zeros((STORED.N_ROWS, 3)) + np.arange(STORED.N_ROWS)[:, None])
+    for options in ({}, {"read_only": True}, {"read_only": True, "accept_changes": True}):
+        with pytest.raises(DataError, match=r"numbers\.npy have changed since .*--accept-changes"):
+            open_campaign(path, **options)
+    (folder / "numbers.npy").write_bytes(kept)
+    with open_campaign(path) as stored:
+        assert stored.campaign.book.n_asked
+    np.save(folder / "numbers.npy", np.zeros((STORED.N_ROWS, 3)) + np.arange(STORED.N_ROWS)[:, None])
+    assert known(path, accept_changes=True) == before
+    with open_campaign(path) as stored:
+        assert (stored.campaign.book.n_asked, len(stored.campaign.book.given)) == (0, len(before))
+
+
+def test_a_function_that_has_changed_is_other_features(folder: Path, monkeypatch: Any) -> None:
+    """The same of a function that computes features: by its code."""
+    monkeypatch.chdir(folder)
+    code = "def numbers(records):\n    return [[len(record['name']), {}] for record in records]\n"
+    (folder / "made_of_names.py").write_text(code.format(1))
+    path = STORED.make(folder, features="made_of_names:numbers", hidden=("kind",))
+    (folder / "made_of_names.py").write_text(code.format(22))
+    with pytest.raises(DataError, match="made_of_names:numbers have changed since"):
+        open_campaign(path, allow_code=True)
+    assert known(path, allow_code=True, accept_changes=True)

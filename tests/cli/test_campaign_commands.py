@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import shutil
 import subprocess
@@ -81,6 +82,22 @@ def test_a_budget_that_is_too_small_for_the_target_is_said_to_be(call: Any, tabl
     with open_campaign("pets.bela") as stored:
         stored.set_target(target=0.99, budget=None)
     assert " more answers to go (" in call("status", "pets.bela").out
+
+
+def test_a_rung_of_the_ladder_becomes_the_target_by_a_command_that_is_shown(call: Any, table: Path) -> None:
+    """`bela status` says how to aim at a share that it gives a forecast of; the command does that."""
+    rng = np.random.default_rng(1)
+    kinds = rng.integers(3, size=1500)
+    points = rng.normal(size=(1500, 2)) + 2.2 * np.array([(0, 0), (1, 0), (0, 1)])[kinds]
+    lines = [f"{a:.3f},{b:.3f},{'cde'[kind]}" for kind, (a, b) in zip(kinds, points, strict=True)]
+    Path("near.csv").write_text("\n".join(["a,b,kind", *lines]), encoding="utf-8")
+    call("run", "near.csv", "--truth", "kind", "--target", "0.7", "--stop-after", "100")
+    with open_campaign("near.bela") as stored:
+        shares = {rung.share for rung in stored.campaign.ladder if rung.forecast is not None} - {stored.campaign.target}
+    [command] = re.findall(r"To aim at one of these: bela (.+)", call("status", "near.bela").out)
+    call(*command.split(), "--terminal", typed="q\n")
+    with open_campaign("near.bela") as stored:
+        assert stored.campaign.target == min(shares)
 
 
 def test_labels_that_are_all_alike_are_said_to_be(call: Any, table: Path) -> None:

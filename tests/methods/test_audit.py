@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from bela import Campaign
 from bela.book import Asked
 from bela.bounds import errors_upper, errors_upper_one_look, share_lower
+from bela.campaign import _inputs as inputs
 from bela.data import ArraySource
 from bela.errors import DataError, ParameterError, ReplayError
 from bela.methods import make_method
@@ -496,3 +498,43 @@ def test_another_key_meets_other_draws(audit: Audit) -> None:
     first, same, other = ({q.row for q in audit(np.zeros(2000, int), seed=seed).ask(100)} for seed in (0, 0, 1))
     assert first == same
     assert len(first & other) < 20
+
+
+def is_false_after_scores_were_remade(seed: int) -> bool:
+    """Audit labels, make scores by what was drawn, and audit the same labels with the same seed."""
+    rng = np.random.default_rng(seed)
+    n_rows, labels = 2000, np.zeros(2000, dtype=int)
+    truth = (rng.random(n_rows) < 0.2).astype(int)
+
+    def begin(scores: np.ndarray | None) -> Campaign:
+        said = {"labels": (labels, scores)}
+        return Campaign(np.zeros((n_rows, 1)), method="audit", predictions=said, seed=seed, target=0.95, classes=[0, 1])
+
+    first = begin(None)
+    for question in first.ask(600):
+        first.tell(question.id, int(truth[question.row]))
+    drawn = np.array([question.row for question in first.book.questions])
+    scores = rng.random(n_rows)
+    scores[drawn[truth[drawn] == 1]] = 2.0  # whatever was found wrong is the surest of all, and hardly drawn
+    second = begin(scores)
+    while second.stop_reason is None and second.n_asked < 400:
+        for question in second.ask(10):
+            second.tell(question.id, int(truth[question.row]))
+        if second.assessment.as_given.lower > 1 - truth.mean():
+            return True
+    return False
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_scores_that_were_remade_meet_other_draws(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key has the scores in it; without, whoever makes them anew after a first audit chooses what is drawn."""
+    if broken:
+        whole = inputs.draw_key
+
+        def without_scores(source: Any, seed: int, given: Any, predictions: Any, fingerprint: Any) -> str:
+            labels = {name: (said, None) for name, (said, _) in predictions.items()}
+            return whole(source, seed, given, labels, fingerprint)
+
+        monkeypatch.setattr(inputs, "draw_key", without_scores)
+    n_false = sum(is_false_after_scores_were_remade(seed) for seed in range(8))
+    assert n_false >= 5 if broken else n_false <= 2

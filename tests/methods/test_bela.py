@@ -208,7 +208,7 @@ def fresh(campaign: Campaign, index: int) -> Replay:
     bound = next(bound for bound in certificates.bounds if bound.revision == index and bound.look is None)
     replay = Replay(
         index, certificates.revisions, certificates.log, bound.alpha, aim=certificates.aims[index],
-        start=certificates.starts[index], returns=bound.returns,
+        start=certificates.starts[index], returns=bound.returns, told=certificates.told,
     )  # fmt: skip
     replay.advance(certificates.said, campaign.book.declined, bound.end)
     return replay

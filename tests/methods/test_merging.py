@@ -71,7 +71,9 @@ class ThirdRight(RUNS.Nearby):
         return replace(found, proba=proba)
 
 
-def excess(method: type[Bela], seed: int, *, open_: bool = False, relabelled: bool = False) -> tuple[float, Campaign]:
+def excess(
+    method: type[Bela], seed: int, *, open_: bool = False, relabelled: bool = False, undone: int = 0
+) -> tuple[float, Campaign]:
     """Draw, merge what was seen confused, pair by pair, and return by how much the certificate was ever too high."""
     rng = np.random.default_rng([seed, 8, 8, 8])
     truth = rng.integers(N_CLASSES, size=N_ROWS)
@@ -99,6 +101,7 @@ def excess(method: type[Bela], seed: int, *, open_: bool = False, relabelled: bo
                 confused[min(label, truth[question.row]), max(label, truth[question.row])] += 1
         most = max(most, look()) if campaign.n_asked % 10 == 0 else most
     waiting = campaign.ask()[0] if open_ else None  # somebody else has not answered yet
+    again = [campaign.undo() for _ in range(undone)]  # somebody takes old answers back, and says them by other names
     used: set[int] = set()
     for (one, other), _ in confused.most_common():
         if not {one, other} & used:
@@ -109,13 +112,14 @@ def excess(method: type[Bela], seed: int, *, open_: bool = False, relabelled: bo
             for row in drawn if relabelled else ():  # the same as before, by another name
                 campaign.relabel(row, str(names[other]))
             most = max(most, look())
-    if waiting is not None:
-        campaign.tell(waiting.id, str(names[truth[waiting.row]]))
+    for question in filter(None, [*again, waiting]):
+        campaign.tell(question.id, str(names[truth[question.row]]))
         most = max(most, look())
     return most, campaign
 
 
 WAYS = {"plain": {}, "a question is open": {"open_": True}, "relabelled by the merged name": {"relabelled": True}}
+WAYS["taken back, and answered by the merged name"] = {"undone": 20}
 
 
 @pytest.mark.parametrize("way", WAYS)

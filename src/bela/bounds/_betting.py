@@ -119,6 +119,10 @@ class ErrorBets(Population):
     one number in place of the grid: the bound falls below it, or stays at all rows. With `least`, nothing is bet
     against fewer errors than that: the bound does not fall further, and what the bets are `worth` is known.
 
+    Where outcomes are decided by somebody who may know later draws, such as of several that are open at once, further
+    bets must not rest on them before that draw is over: `observe` and `know` them without `learning`, and `learn` each
+    when the next draw was made after it.
+
     >>> bets = ErrorBets([1000, 4000, 5000], alpha=0.05)
     >>> for _ in range(60):  # always the least confident bin, as if by chance
     ...     bets.observe(0, wrong=False, weights=bets.weights())
@@ -135,6 +139,7 @@ class ErrorBets(Population):
     Labels, bins and alpha are fixed before the first draw that is observed, or are independent of these draws. At each
     draw, every row that is neither drawn nor known had a chance proportional to the weight of its cell, and the weights
     were fixed before the draw. Draws are observed in their order, every one of them, those without an answer as wrong.
+    What was learnt before a draw did not depend on it; whether a right row counts as wrong may, also on later ones.
     """
 
     def __init__(
@@ -151,6 +156,7 @@ class ErrorBets(Population):
         self._nu: FloatArray = self._log_m
         self._alive: BoolArray = np.ones(len(self._grid), dtype=bool)  # not ruled out yet
         self._top = len(self._grid)  # one past the largest number that is not ruled out
+        self._learnt = 0  # errors found that bets rest on
 
     @property
     def errors_upper(self) -> int:
@@ -226,18 +232,27 @@ class ErrorBets(Population):
             raise ParameterError(f"{self.n_left} rows are left to be regrouped, not {int(counts.sum())}")
         self.left, self._bin = counts, None if bins is None else where
 
-    def know(self, cell: int, *, wrong: bool) -> None:
+    def know(self, cell: int, *, wrong: bool, learning: bool = True) -> None:
         """Take out a row that became known without being drawn."""
         self._take(cell, wrong)
+        if learning:
+            self.learn(wrong=wrong)
         self._rule_out()
 
-    def observe(self, cell: int, *, wrong: bool, weights: Counts) -> None:
+    def learn(self, *, wrong: bool, bin_: int | None = None) -> None:
+        """Let further bets rest on what was said of a row, at first, with the bin that it was drawn from, if it was."""
+        self._learnt += wrong
+        if bin_ is not None:
+            self._curves.update(bin_, wrong)
+
+    def observe(self, cell: int, *, wrong: bool, weights: Counts, learning: bool = True) -> None:
         """Bet on a drawn row of a cell, and learn whether it is wrong; `weights` are those it was drawn with."""
         w = self._check_draw(cell, weights)
         first = int(np.searchsorted(self._grid, self.found, side="right"))
         if first < self._top:
             self._bet(slice(first, self._top), cell, wrong, w)
-        self._curves.update(cell if self._bin is None else int(self._bin[cell]), wrong)
+        if learning:
+            self.learn(wrong=wrong, bin_=cell if self._bin is None else int(self._bin[cell]))
         self._take(cell, wrong)
         self._rule_out()
 
@@ -250,15 +265,16 @@ class ErrorBets(Population):
         n_left = self.n_left
         share = self.left / n_left
         weight = weights / float(weights @ share)
-        level = (self._grid[tested] - self.found) / n_left
+        level = np.maximum(self._grid[tested] - self._learnt, 0.5) / n_left  # as it was when the draw was made
         possible = level < 1.0  # where all that is left must be wrong, a right row settles it without a bet
         level = np.where(possible, level, 0.5)
+        now = level if self._learnt == self.found else (self._grid[tested] - self.found) / n_left
         guess = self._guess(level, share)
         nu = self._nu[tested].copy()
         cold = np.flatnonzero(nu == 0.0)
         if len(cold):
             nu[cold] = tilt(share, weight, guess[cold], level[cold], nu[cold])
-        paid, nu = bet(share, weight, guess, level, nu, cell=cell, wrong=wrong)
+        paid, nu = bet(share, weight, guess, now, nu, cell=cell, wrong=wrong, planned=level)
         log_m, tilts = self._log_m.copy(), self._nu.copy()
         log_m[tested] += np.where(possible, np.log(paid), 0.0)
         tilts[tested] = np.where(possible, nu, 0.0)

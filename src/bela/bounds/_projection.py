@@ -85,12 +85,14 @@ def bet(
     *,
     cell: int,
     wrong: bool,
+    planned: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return what the bet against each hypothesis pays for one drawn row, and a better nu for the next draw.
 
     Each cell has a `share` of the rows left before the draw, and the draw `weight` of its rows relative to the mean
     over all rows left. Each hypothesis has a row of `guess`, the chance that a row of each cell is wrong; a `level`,
-    the share of the rows left that are wrong; and a `nu`, from the last draw or `tilt`: how far its guess is bent.
+    the share of the rows left that are wrong; and a `nu`, from the last draw or `tilt`: how far its guess is bent. The
+    next nu is for the level that was `planned` with, if that is another.
 
     >>> share, weight, guess, level = np.ones(1), np.ones(1), np.array([[0.01]]), np.array([0.10])
     >>> nu = tilt(share, weight, guess, level, np.zeros(1))
@@ -116,7 +118,8 @@ def bet(
     else:
         paid = (s + x + nu) / (2.0 * x)
     paid = paid / np.maximum(1.0 + nu * (mean - level), 0.5)
-    return paid, _newton(nu, level - mean, slope, 1.0 / (1.0 - level))
+    aim = level if planned is None else planned
+    return paid, _newton(nu, aim - mean, slope, 1.0 / (1.0 - aim))
 
 
 def even_weights(share: FloatArray, guess: FloatArray, level: float, steps: int = 4) -> FloatArray:

@@ -25,7 +25,7 @@ from bela.book import Book, ClassDeleted, ClassMerged, ClassRenamed, events, rea
 from bela.campaign._settings import SETTINGS, Settings, columns_apart, groups_now, write_durably, write_settings
 from bela.data import given_labels, row_ids
 from bela.errors import DataError, JournalError
-from bela.features import FeaturePlan, plan_features
+from bela.features import FeaturePlan, pin_plan, plan_features
 from bela.labels import LabelCodes, label_to_text
 from bela.protocols import Table
 from bela.records import Json, Label
@@ -192,7 +192,8 @@ def _plan(settings: Settings, records: Table) -> dict[str, Json]:
         records, exclude=exclude, kinds=kinds, features=before.features, embed="none", needed=not settings.predictions
     )
     models = {name: model for name, model in before.embed.items() if now.columns.get(name) == before.columns[name]}
-    return replace(now, embed=models).to_dict()  # rows that are the same keep their vectors
+    now = pin_plan(replace(now, embed=models), records.n_rows)
+    return now.to_dict()  # rows that are the same keep their vectors
 
 
 def _next_number(path: Path) -> int:

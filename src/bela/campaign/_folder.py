@@ -25,7 +25,7 @@ from bela.campaign._trust import check_allowed
 from bela.campaign._verify import Verification, Verifier
 from bela.data import is_address, is_dataset, is_elsewhere, load_dataset, open_table, row_ids
 from bela.errors import DataError, JournalError, LabelError, ParameterError, ReplayError
-from bela.features import Embed, FeaturePlan, PreparedData, plan_features, prepare, without_features
+from bela.features import Embed, FeaturePlan, PreparedData, pin_plan, plan_features, prepare, without_features
 from bela.labels import label_like
 from bela.oracles import MODEL_FILE, model_name, read_model
 from bela.protocols import Table
@@ -141,6 +141,7 @@ def create_campaign(
                 tell(line)
         if chosen.id_column is not None:
             row_ids(records, chosen.id_column)
+        plan = pin_plan(plan, records.n_rows, new / "cache" / "numbers")
         found = {"fingerprint": records.fingerprint, "n_rows": records.n_rows, "features": plan.to_dict()}
         made = make_settings(**chosen.model_dump() | found | {"classes": _alike(classes, records, chosen.label_column)})
         save_digests(new / made.rows, records)
@@ -232,6 +233,13 @@ def open_campaign(
             if read_only:
                 raise ParameterError("changes of the data can be accepted by a writer only")
             settings = carry_over(path, settings, records, progress)
+        elif other := _other_features(settings, records.n_rows, cache):
+            if not accept_changes or read_only:
+                raise DataError(
+                    f"the features of {other} have changed since the campaign {path} began: put back what was there, "
+                    "or accept the changes (--accept-changes) to go on with the answers"
+                )
+            settings = carry_over(path, settings, records, progress)
         try:
             return fold()
         except ReplayError:
@@ -255,6 +263,14 @@ def _prepare(
         brought = read_brought(path / settings.brought_file, settings.brought, records.n_rows)
         return prepared, dict(read_predictions(records, settings.predictions) | brought)
     return without_features(records, plan), {label: read_prediction(records, label, settings.score)}
+
+
+def _other_features(settings: Settings, n_rows: int, cache: Path | None) -> str | None:
+    """Return the file or the function that features come from, if it is another than when the campaign began."""
+    plan = FeaturePlan.from_dict(settings.features)
+    if not plan.digest or pin_plan(plan, n_rows, cache and cache / "numbers") == plan:
+        return None
+    return plan.features
 
 
 def _lock(path: Path) -> ExitStack:

@@ -96,6 +96,9 @@ class Overview:
         rungs = self._campaign.ladder
         runs = groupby(rungs, key=rung_text)  # five times the same would be read as five things
         lines = [f"To certify {', '.join(percent_text(rung.share) for rung in run)}: {text}." for text, run in runs]
+        expected = [rung.share for rung in rungs if rung.forecast is not None and rung.share != self._campaign.target]
+        if expected:
+            lines.append(f"To aim at one of these: bela label {quote(self._name)} --target {expected[0]:g}")
         advice = other_ways(rungs, self._campaign.n_rows, predicted=bool(self._campaign.predictions))
         return lines if advice is None else [*lines, advice]
 

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
 from scipy import sparse
 
-from bela._functions import load_function
+from bela._functions import code_digest, load_function
 from bela.data import ArrayTable, open_table
 from bela.errors import DataError, ParameterError
 from bela.features._kinds import ColumnKind, look
@@ -32,7 +32,7 @@ class FeaturePlan:
     `reasons` says why, in plain words. `features` are "auto" to compute them as the kinds say; "raw" for the numbers as
     they are, with the pixels of images; the path of a .npy file that has them; or `module:function`, which computes
     them from whole records. `embed` has the models that read columns, beside what is computed of them anyway;
-    `notices` say what could be had besides.
+    `notices` say what could be had besides. A campaign records a `digest` of the file or the function, by `pin_plan`.
     """
 
     columns: Mapping[str, str]
@@ -40,6 +40,7 @@ class FeaturePlan:
     features: str = "auto"
     embed: Mapping[str, Embedding] = field(default_factory=dict)
     notices: tuple[str, ...] = field(default=(), compare=False)
+    digest: str = ""
 
     def __post_init__(self) -> None:
         _check_kinds(self.columns)
@@ -90,18 +91,21 @@ class FeaturePlan:
         """Return the plan as plain values, for a configuration file."""
         plain: dict[str, Json] = {"columns": dict(self.columns), "reasons": dict(self.reasons)}
         plain |= {"features": self.features} if self.features != "auto" else {}
+        plain |= {"digest": self.digest} if self.digest else {}
         models: dict[str, Json] = {name: dict(found.to_dict()) for name, found in self.embed.items()}
         return plain | ({"embed": models} if models else {})
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, object]) -> Self:
         """Make a plan of what `to_dict` returned; reasons may be missing."""
-        unknown = set(plain) - {"columns", "reasons", "features", "embed", "text_model"}
+        unknown = set(plain) - {"columns", "reasons", "features", "digest", "embed", "text_model"}
         if unknown:
             raise ParameterError(f"a plan of features has no {sorted(unknown)[0]!r}: leave it out")
         features, earlier, models = plain.get("features", "auto"), plain.get("text_model"), plain.get("embed", {})
         if not isinstance(features, str) or not isinstance(earlier, str | None) or not isinstance(models, Mapping):
             raise ParameterError("the features of a plan are a name, and embed has the models of columns")
+        if not isinstance(digest := plain.get("digest", ""), str):
+            raise ParameterError(f"the digest of a plan of features is a text, not {digest!r}")
         columns, reasons = _names(plain.get("columns")), _names(plain.get("reasons", {}))
         embed = {str(name): Embedding.from_dict(model) for name, model in models.items()}
         if strange := [name for name in embed if columns.get(name) not in EMBEDDED]:
@@ -109,7 +113,7 @@ class FeaturePlan:
         if earlier is not None:  # as it was written before there was a choice of doors
             read = (name for name, kind in columns.items() if kind == "text")
             embed |= {name: Embedding(model=earlier, door="sentence-transformers") for name in read}
-        return cls(columns=columns, reasons=reasons, features=features, embed=embed)
+        return cls(columns=columns, reasons=reasons, features=features, embed=embed, digest=digest)
 
 
 def _names(table: object) -> dict[str, str]:
@@ -191,6 +195,13 @@ def open_features(path: Path, n_rows: int, cache: Path | None = None) -> ArrayTa
     if found is None or found.n_rows != n_rows:
         raise DataError(f"{path} must have a row of numbers for each of the {n_rows:,} rows")
     return found
+
+
+def pin_plan(plan: FeaturePlan, n_rows: int, cache: Path | None = None) -> FeaturePlan:
+    """Return a plan that says which file or function its features come from, by what is in it now."""
+    if plan.file is not None:
+        return replace(plan, digest=open_features(plan.file, n_rows, cache).fingerprint)
+    return plan if plan.function is None else replace(plan, digest=code_digest(plan.function))
 
 
 def _judge_array(table: ArrayTable, kind: str | None) -> ColumnKind:

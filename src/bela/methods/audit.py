@@ -155,9 +155,10 @@ class Audit(AssessingMethod):
     Assumes
     -------
     Labels and scores were fixed before the key was chosen or any answer known. A skipped row counts as wrong for the
-    certificate and as right for the refutation. An answer taken back was a slip: its change does not depend on what
-    was drawn after it. Which classes are merged is decided by people who have seen the draws: the certificate goes on
-    as if they were not, as a merge only makes wrong labels right, and nothing but what was seen is refuted any more.
+    certificate and as right for the refutation; with scores, whoever skips it does not know what was drawn after it. An
+    answer taken back was a slip: its change does not depend on what was drawn after it. Which classes are merged is
+    decided by people who have seen the draws: the certificate goes on as if they were not, as a merge only makes wrong
+    labels right, and nothing but what was seen is refuted any more.
     """
 
     def __init__(self, setup: Setup) -> None:

@@ -34,7 +34,7 @@ class Closed:
 
     errors_upper: int
     codes: IntArray  # of the revision, with the classes from before, like `known`
-    known: IntArray
+    known: IntArray  # where one of several answers was the revision's label, that one: it corrects nothing
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,6 +61,7 @@ class Certificates:
         self.alpha, self.mends = AlphaBudget(alpha), mends
         self.log: list[Draw | Trained] = []
         self.said: dict[int, list[int]] = {}  # row to all class codes that it was ever answered with
+        self.told: dict[int, tuple[int, int]] = {}  # row to the length of the log when it was said first, and what was
         self.revisions: list[Revision] = []
         self.bounds: list[Bound] = []
         self.starts: dict[int, int] = {}  # where in the log the draws begin that bets on a revision count
@@ -71,6 +72,11 @@ class Certificates:
         self._replays: dict[int, Replay] = {}  # by revision; made when somebody asks
         self._class_replays: dict[int, dict[int, Replay]] = {}  # by revision and class
         self._unmerged: list[Revision] = []  # as they were made
+
+    def begin(self, book: Book) -> None:
+        """Take note of rows that nobody can read: they are wrong in every revision, and cannot be drawn."""
+        self.log += [Trained(row) for row in book.set_aside]
+        self.told |= dict.fromkeys(book.set_aside, (0, UNKNOWN))
 
     def add(self, book: Book, revision: Revision) -> int:
         """Adopt a revision; return its number."""
@@ -148,6 +154,7 @@ class Certificates:
             replay = self._replays[index] = Replay(
                 index, self.revisions, self.log, _NO_MATTER if bound is None else bound.alpha, aim=self.aims.get(index),
                 start=self.starts.get(index, start), mend=self.mends, returns=bound is not None and bound.returns,
+                told=None if bound is None else self.told,
             )  # fmt: skip
         replay.advance(self.said, declined, None if bound is None else bound.end)
         return replay
@@ -160,7 +167,7 @@ class Certificates:
             self._class_replays[index] = {
                 c: Replay(
                     index, self.revisions, self.log, self._bets_on(index).firm / len(classes), aim=None,
-                    start=self.starts[index], part=revision.codes == c,
+                    start=self.starts[index], part=revision.codes == c, told=self.told,
                 )
                 for c in classes
             }  # fmt: skip
@@ -219,6 +226,7 @@ class Certificates:
                 wrong[place] &= all(one != codes[answered[place]] for one in self.said[int(answered[place])])
             if bound.closed is not None:  # what was wrong without the merge was counted as such
                 before = bound.closed.known[answered]
+                wrong[changed] = False  # what they were said to be before has no name any more
                 wrong = np.where(before == UNKNOWN, wrong, before != bound.closed.codes[answered])
                 gone = (codes == UNKNOWN) & (bound.closed.codes != UNKNOWN)  # right before, if at all, and wrong now
                 wrong &= ~gone[answered]
@@ -229,6 +237,8 @@ class Certificates:
 
     def change_row(self, change: RowChanged) -> None:
         """Take in an answer; one that was another before has all bets replayed, and counts as wrong where either is."""
+        if change.code != UNKNOWN or change.declined:
+            self.told.setdefault(change.row, (len(self.log), change.code))
         said = self.said.get(change.row, [])
         new = change.code != UNKNOWN and change.code not in said
         if new:
@@ -237,18 +247,31 @@ class Certificates:
         if change.was_declined or (new and said):
             self._forget()
 
+    def disputed(self, codes: IntArray) -> IntArray:
+        """Return the rows with several answers, one of which was the label: whether that is an error, nobody knows."""
+        rows = [row for row in self._changed if int(codes[row]) in self.said.get(row, ())]
+        return np.array(rows, dtype=np.intp)
+
+    def _known_for(self, codes: IntArray, known: IntArray) -> IntArray:
+        rows = self.disputed(codes)
+        if not len(rows):
+            return known
+        found = known.copy()
+        found[rows] = np.where(known[rows] == UNKNOWN, UNKNOWN, codes[rows])
+        return found
+
     def close(self, book: Book, change: ClassChange) -> list[int]:
         """Have all that was certain rest on the draws as they were; return the rows that are open again."""
         for bound in self.bounds:
             upper = self._upper(bound, change.declined)
             if upper is not None and bound.closed is None:
                 codes = self.revisions[bound.revision].codes
-                bound.closed = Closed(errors_upper=upper, codes=codes, known=change.known)
+                bound.closed = Closed(errors_upper=upper, codes=codes, known=self._known_for(codes, change.known))
         self.bounds = [bound for bound in self.bounds if bound.closed is not None]
         self.revisions[:] = [_merged(revision, book) for revision in self._unmerged]
         again = [row.row for row in change.rows if row.code == UNKNOWN]
         for row in again:
-            del self.said[row]
+            del self.said[row], self.told[row]
         self.said.update((row.row, [row.code]) for row in change.rows if row.code != UNKNOWN)
         self.certified = None
         self._forget()

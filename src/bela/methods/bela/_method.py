@@ -77,8 +77,8 @@ class Bela(AssessingMethod):
         """Advance the memo by what has just happened."""
         self._plan = None
         match change:
-            case Began():  # rows that nobody can read are wrong in every revision, and cannot be drawn
-                self.certificates.log += [Trained(row) for row in book.set_aside]
+            case Began():
+                self.certificates.begin(book)
                 endless = book.target is None and book.budget is None
                 self._begin_epoch(book, (_LIVE if endless else _LIVE_WITH_AN_END) * self.certificates.alpha.left)
             case Asked():

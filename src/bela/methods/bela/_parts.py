@@ -5,7 +5,7 @@ them (docs/guarantees.md, "By class" and "The sure part"). Nothing is computed b
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -63,6 +63,7 @@ class BetDraws:
     start: int
     said: Mapping[int, Sequence[int]]
     declined: BoolArray
+    told: Mapping[int, tuple[int, int]] | None = None
     by_class: Mapping[int, int] | None = None  # what the bets on each class say, where they were made already
 
     def class_errors_upper(self, codes: IntArray, classes: IntArray, alpha: float) -> list[int]:
@@ -80,6 +81,7 @@ class BetDraws:
         replay = Replay(
             self.index, self.revisions, self.log, alpha,
             aim=None, start=self.start, part=self.population & part, against=against,
+            told=self.told,
         )  # fmt: skip
         replay.advance(self.said, self.declined)
         return replay.bets.errors_upper
@@ -98,6 +100,8 @@ class Snapshot:
     revision: Revision | None
     evidence: Sequence[Evidence]
     unreadable: IntArray
+    disputed: IntArray = field(default_factory=lambda: np.array([], dtype=np.intp))
+    """Rows that are known and correct nothing: nobody had asked, or one of several answers was the label."""
 
     @property
     def unknown(self) -> BoolArray:
@@ -109,7 +113,8 @@ def take_parts(book: Book, certificates: Certificates, best: Revision | None, co
     """Keep what parts are bounded by as things stand, for the revision whose labels are put out."""
     known = empty_array(book.known.shape, book.known.dtype)
     known[:] = book.known
-    known[list(book.corrections)] = list(book.corrections.values())
+    unasked = np.array(list(book.corrections), dtype=np.intp)
+    known[unasked] = list(book.corrections.values())
     codes = np.full(book.n_rows, majority(book.known), dtype=np.int32) if best is None else best.codes
     bounds = [bound for bound in certificates.bounds if certificates.revisions[bound.revision] is best]
     # What was closed when classes were merged rests on the classes from before.
@@ -118,6 +123,7 @@ def take_parts(book: Book, certificates: Certificates, best: Revision | None, co
         known=known, codes=codes, names=book.codes.classes, revision=best,
         evidence=[_evidence(bound, certificates, book) for bound in open_],
         unreadable=np.array(book.set_aside, dtype=np.intp),
+        disputed=np.union1d(unasked, certificates.disputed(codes)),
     )  # fmt: skip
     return Parts(
         confidence=confidence, bound_classes=partial(bound_classes, snapshot), find_sure=partial(find_sure, snapshot)
@@ -137,7 +143,7 @@ def _evidence(bound: Bound, certificates: Certificates, book: Book) -> Evidence:
         population=bound.population.mask(), alpha=bound.firm, index=bound.revision,
         revisions=[*certificates.revisions], log=[*certificates.log],
         start=certificates.starts[bound.revision], said=dict(said), declined=book.declined.copy(),
-        by_class=class_uppers(bound, certificates, book),
+        told=dict(certificates.told), by_class=class_uppers(bound, certificates, book),
     )  # fmt: skip
 
 
@@ -175,7 +181,9 @@ def bound_classes(snapshot: Snapshot) -> tuple[ClassBound, ...]:
 def _class_wrong_upper(snapshot: Snapshot, evidence: Evidence, n_codes: int) -> IntArray:
     """Bound how many rows carry each label wrongly: errors of the population but for those that answers correct."""
     codes, known, unknown, inside = snapshot.codes, snapshot.known, snapshot.unknown, evidence.population
-    corrected = count_rows(codes, inside & ~unknown & (known != codes), n_codes)
+    corrects = inside & ~unknown & (known != codes)
+    corrects[snapshot.disputed] = False
+    corrected = count_rows(codes, corrects, n_codes)
     wrong = count_rows(codes, ~inside & unknown, n_codes)
     classes = np.flatnonzero(count_rows(codes, inside, n_codes))
     if len(classes):

@@ -13,6 +13,7 @@ from bela.methods.bela._revision import Revision
 from bela.records import BoolArray, FloatArray, IntArray
 
 Said = Mapping[int, Sequence[int]]  # row to all that was ever answered about it
+Told = Mapping[int, tuple[int, int]]  # row to how long the log was when it was answered or declined at first, and how
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,19 @@ class Replay:
     begin at the place `start` of the log: rows drawn before are known like others, and nothing is bet on them, as what
     they showed may have decided that this revision is certified. With a `part`, it is about the errors in these rows
     alone: the draws that fell into it have the weights of its rows as their chances. `against` is as for `ErrorBets`.
+
+    A bet rests on what was `told` before its draw was made, whatever is said of these rows later; without that, on all
+    earlier rows.
     """
 
     def __init__(
         self, index: int, revisions: list[Revision], log: list[Draw | Trained], alpha: float,
         *, aim: int | None, start: int = 0, mend: bool = False, part: BoolArray | None = None,
-        against: int | None = None, returns: bool = False,
+        against: int | None = None, returns: bool = False, told: Told | None = None,
     ) -> None:  # fmt: skip
+        self._told = told
+        self._to_learn: list[tuple[int, bool, int | None]] = []  # when it was told, whether it is wrong, and the bin
+        self._is_late = False  # whether something was said, or changed, by somebody who may have known later draws
         self.revision = revision = revisions[index]
         self.index, self._revisions, self._log = index, revisions, log
         self.place, self._start = 0, start  # where in the log it has come to
@@ -58,7 +65,7 @@ class Replay:
             self._sizes = count_rows(self._bin, self._bin >= 0, len(revision.sizes))
             share = self._sizes / np.maximum(revision.sizes, 1)
             seen, wrong = seen * share, wrong * share
-        least = 1 if aim is None or not returns else aim + 1
+        self._least = least = 1 if aim is None or not returns else aim + 1
         self.bets = ErrorBets(
             self._sizes, alpha=alpha, seen=seen, wrong=wrong, aim=aim, against=against, mend=mend, least=least
         )
@@ -74,16 +81,34 @@ class Replay:
         for event in self._log[self.place : end]:
             row = event.row
             if row not in said and not declined[row]:
-                return
+                break
             self.place += 1
             if row in self._taken or self._bin[row] < 0:
                 continue  # among this revision's training answers, so not in its population
-            wrong = is_wrong(said.get(row, ()), int(self.revision.codes[row]))
+            wrong, drawn = is_wrong(said.get(row, ()), int(self.revision.codes[row])), False
             if isinstance(event, Draw) and self.place > self._start:
+                drawn = True
+                self._learn(self.place - 1)
                 self._bet(event, wrong)
             else:
-                self.bets.know(int(self._cell_of[row]), wrong=wrong)
+                self.bets.know(int(self._cell_of[row]), wrong=wrong, learning=False)
+            when, first = (0, None) if self._told is None else self._told.get(row, (len(self._log), None))
+            at_first = wrong if first is None else first != int(self.revision.codes[row])
+            self._is_late |= when > max(self.place, self._start) or at_first != wrong
+            self._to_learn.append((when, at_first, int(self._bin[row]) if drawn else None))
             self._taken.add(row)
+        self._learn(self.place)
+
+    def _learn(self, place: int) -> None:
+        """Let bets rest on what was told before the log was longer than this."""
+        later = []
+        for one in self._to_learn:
+            when, wrong, bin_ = one
+            if when <= place:
+                self.bets.learn(wrong=wrong, bin_=bin_)
+            else:
+                later.append(one)
+        self._to_learn = later
 
     def _bet(self, event: Draw, wrong: bool) -> None:
         if event.revision is not None and event.weights is not None:
@@ -92,7 +117,7 @@ class Replay:
             weights = bins[self._weight_of_cell] * self._factor_of_cell
         else:
             weights = np.ones(len(self.bets.left))
-        self.bets.observe(int(self._cell_of[event.row]), wrong=wrong, weights=weights)
+        self.bets.observe(int(self._cell_of[event.row]), wrong=wrong, weights=weights, learning=False)
         self.n_draws += 1
 
     def _cross_with(self, other: int, factors: FloatArray) -> None:
@@ -142,14 +167,15 @@ class Replay:
     def worth(self, said: Said) -> float:
         """Return what the bets are worth to somebody who ends them now: whatever is open counts as wrong.
 
-        Who leaves a draw open may know what it shows, and end the bets because of it.
+        Who leaves a draw open may know what it shows, and end the bets because of it. So may who decides late how many
+        errors were found by some draw: against so many nothing was bet any more, and what later draws lost is not seen.
         """
         if self.place == len(self._log):
-            return self.bets.worth
+            return 0.0 if self._is_late and self.bets.found >= self._least else self.bets.worth
         twin = copy.copy(self)
-        twin.bets, twin._taken = self.bets.copy(), set(self._taken)
+        twin.bets, twin._taken, twin._to_learn = self.bets.copy(), set(self._taken), [*self._to_learn]
         twin.advance(said, np.ones(len(self._bin), dtype=bool))
-        return twin.bets.worth
+        return twin.worth(said)
 
     def likely_error(self) -> float:
         """Return the share of the rows left that is wrong, as far as the bets can tell, for planning only."""
