@@ -71,7 +71,10 @@ def test_a_bound_that_would_be_shown_as_nothing_is_nothing(visit, serve):
     eve.press("1")
     eve.settle()
     assert 0 < server.get("state")["lower"] < 0.001
-    eve.wait("() => document.querySelector('#certificate').textContent.includes('1 chosen')")
+    eve.says("1 chosen", "#certificate")
+    chart = eve.page.locator(".chart.drawn")
+    chart.focus()
+    chart.locator(".readout", has_text="nothing certain yet").wait_for()
     text = eve.page.locator("#certificate").text_content()
     assert "Nothing yet" in text
     assert not re.search(r"0\.0\s%", text)
