@@ -74,7 +74,7 @@ def test_a_table_by_two_people(visit, serve, take, tmp_path):
 
 
 def test_texts_of_many_classes(visit, serve, take, tmp_path):
-    """Quotes, lines and formulas come back as they are; the page says that there are some."""
+    """Quotes, lines and formulas come back as they are; the page says that there are formulas, or escapes them."""
     texts = [f'=1+{i} "my card",\nline two of {NAMES[i % 77]}' for i in range(160)]
     path = tmp_path / "tickets.jsonl"
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
@@ -88,6 +88,8 @@ def test_texts_of_many_classes(visit, serve, take, tmp_path):
     assert (found[row]["label"], found[row]["answered_by"]) == ("refund_not_working", "me")
     ada.says("spreadsheet", ".made")
     assert "spreadsheet" in files["README.txt"].decode()
+    ada.page.get_by_label("In CSV and TSV").press("Space")
+    assert [one["text"] for one in rows_of(take(ada, "CSV"))] == [f"'{text}" for text in texts]
 
 
 def test_pictures_are_named_by_their_files(visit, serve, take, tmp_path):
