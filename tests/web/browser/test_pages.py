@@ -100,6 +100,27 @@ def test_a_class_is_deleted_and_comes_back(visit, serve):
     assert {one["label"]: one["n_answers"] for one in server.get("classes")["classes"]} == before
 
 
+def test_lists_that_are_drawn_anew_keep_the_focus(visit, serve):
+    """Others answer meanwhile: whoever goes along the classes or the people by keyboard stays where they were."""
+    server = serve("focus", serving={"team": True}, classes=[str(digit) for digit in range(10)], answered=20)
+    vera = visit(server.url, "Vera")
+    here = "(name) => document.activeElement?.ariaLabel === name"
+    vera.page.get_by_role("link", name="Classes").press("Enter")
+    vera.page.get_by_role("button", name="Rename 7").focus()
+    with urllib.request.urlopen(server.request("classes/new", "Vera", {"labels": ["smudge"]}), timeout=60):  # noqa: S310
+        vera.page.get_by_role("rowheader", name="smudge").wait_for()
+    vera.wait(here, "Rename 7")
+    vera.page.get_by_role("link", name="People").press("Enter")
+    vera.page.get_by_label("Name", exact=True).fill("Walt")
+    vera.page.get_by_role("button", name="New link: Vera").press("Enter")
+    vera.page.get_by_role("dialog").get_by_role("button", name="Cancel").press("Enter")
+    vera.wait(here, "New link: Vera")
+    vera.page.evaluate("import('./static/js/session.js').then(({ session }) => session.corrected())")
+    vera.wait(here, "New link: Vera")
+    vera.page.keyboard.press("Enter")
+    vera.page.get_by_role("heading", name="A new link for Vera?").wait_for()
+
+
 def test_guidelines_are_written_and_shown_as_text_and_nothing_else(visit, team):
     """Markdown is shown; whatever looks like HTML stays text, and no script runs."""
     una = visit(team.url, "Una")
