@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from bela.campaign import create_campaign
 from bela.data import column_labels, open_table
 from bela.exports import check_export, read_certificate
+from bela.web import LabelService
 
 
 def test_guidelines_are_kept(page: Any) -> None:
@@ -66,6 +68,23 @@ def test_hidden_columns_are_exported_for_whoever_asks(page: Any, tmp_path: Path)
     assert [name for name in columns[True] if name != "secret"] == list(columns[False])
     assert page.get("/api/state").json()["n_hidden"] == 1
     assert "secret" not in page.get("/api/report").text
+
+
+def test_formulas_are_escaped_for_whoever_asks(make_any: Any, tmp_path: Path) -> None:
+    """In what spreadsheets open; elsewhere nothing would run them, and nothing is altered."""
+    (tmp_path / "data.csv").write_text("text\n" + "".join(f'"=1+{i}, so far"\n' for i in range(30)))
+    with create_campaign(tmp_path / "data.csv", tmp_path / "data.bela", method="random") as stored:
+        page = make_any(LabelService(stored, team=True))
+        with page.http:
+            page.answer(page.lease(n=2))
+            for form, safe, first in (("csv", False, "=1+0"), ("csv", True, "'=1+0"), ("jsonl", True, "=1+0")):
+                made = page.post("/api/exports", format=form, excel_safe=safe)
+                to = tmp_path / f"{form} {safe}"
+                zipfile.ZipFile(io.BytesIO(page.get(made["url"]).content)).extractall(to)
+                path = to / made["name"].removesuffix(".zip")
+                assert open_table(path).record(0)["text"] == f"{first}, so far"
+                assert any("the tick on the page" in note for note in made["notes"]) == (form == "csv" and not safe)
+                assert check_export(path) == []
 
 
 def test_there_is_nothing_to_export_before_the_first_answer(page: Any) -> None:

@@ -27,7 +27,11 @@ class Formulas:
         """What somebody should be told who opens the file in a spreadsheet."""
         if not self._n:
             return []
-        done = "have a ' before them" if self._escapes else "would be run by a spreadsheet: --excel-safe escapes them"
+        done = (
+            "have a ' before them"
+            if self._escapes
+            else "would be run by a spreadsheet: --excel-safe, or the tick on the page, escapes them"
+        )
         return [f"{self._n:,} text(s) begin like formulas (with =, +, - or @) and {done}"]
 
     def _escaped(self, array: pa.Array) -> pa.Array:

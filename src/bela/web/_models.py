@@ -169,12 +169,14 @@ class AimIn(_In):
 class ExportIn(_In):
     """A format to export to; with `sure`, only the labels of rows of which at least that share is right.
 
-    Columns that were hidden from whoever answers are left out, unless `with_hidden`.
+    Columns that were hidden from whoever answers are left out, unless `with_hidden`. With `excel_safe`, a `'` stands
+    before each text that a spreadsheet would run as a formula, in formats that spreadsheets open.
     """
 
     format: Annotated[StrictStr, StringConstraints(max_length=100), AfterValidator(_check_format)]
     sure: Annotated[float, AfterValidator(_check_sure)] | None = None
     with_hidden: StrictBool = False
+    excel_safe: StrictBool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

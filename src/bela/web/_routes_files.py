@@ -69,12 +69,14 @@ def post_export(body: ExportIn, service: Service, me: Me, request: Request) -> E
             rows = campaign_rows(stored, with_hidden=body.with_hidden)
         if body.sure is not None:
             result = keep_sure(result, body.sure)
-        ending = next(iter(EXPORTS[body.format].endings), f".{body.format}")
+        kind = EXPORTS[body.format]
+        ending = next(iter(kind.endings), f".{body.format}")
         kept = "" if body.sure is None else f"-sure-{100 * body.sure:g}"
         with _made_in(stored.path / _FOLDER) as new:
             to = export(
                 stored.records, result, new / f"{_stem(stored)}-labelled{kept}{ending}", format=body.format,
-                certificate=describe(result), note=notes.append, **rows,
+                certificate=describe(result), note=notes.append,
+                excel_safe=body.excel_safe and kind.for_spreadsheets, **rows,
             )  # fmt: skip
             (new / "README.txt").write_text(_readme(to, stored, notes), encoding="utf-8")
             packed = _pack(new, stored.path / _FOLDER / f"{to.name}.zip")

@@ -123,6 +123,13 @@ class Server:
                 return people.get(name, 0)
             time.sleep(0.05)
 
+    def rest(self) -> None:
+        """Wait until no revision is being made: pages that show what comes of one are not about to be drawn anew."""
+        end = time.monotonic() + 60
+        while self.get("state")["revising"]:
+            assert time.monotonic() < end, "a revision does not end"
+            time.sleep(0.05)
+
     def kill(self) -> None:
         """Kill it without a warning."""
         self._process.kill()
@@ -211,6 +218,14 @@ class Visitor:
             self.page.wait_for_function(condition, arg=argument, timeout=PATIENCE)
         except Exception as error:  # of a package that need not be installed
             raise AssertionError(f"{error}\n{condition}, {argument!r}; there is {self.page.evaluate(LOOK)}") from None
+
+    def counts(self, selector: str, n: int) -> None:
+        """Wait until there are so many of something: what is looked at once may be about to be drawn anew."""
+        self.wait("([what, n]) => document.querySelectorAll(what).length === n", [selector, n])
+
+    def says(self, text: str, within: str = "body") -> None:
+        """Wait until something stands somewhere on the page."""
+        self.wait("([text, within]) => document.querySelector(within)?.textContent.includes(text)", [text, within])
 
     @property
     def row(self) -> int:

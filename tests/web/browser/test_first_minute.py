@@ -3,6 +3,8 @@
 import csv
 
 import pytest
+from tests.web.browser.conftest import PATIENCE, Visitor
+from tests.web.browser.tickets import NAMES
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,89 @@ def test_classes_come_from_a_column(visit, begin):
     cat.page.keyboard.press("Control+Enter")
     cat.page.locator(".first-minute").wait_for(state="hidden")
     assert named(server) == ["bad", "good"]
+
+
+def test_seventy_seven_classes_are_pasted(visit, begin):
+    """One a line: the page says how many there are before they are added, and any is found afterwards."""
+    server = begin("pasted")
+    eli = visit(server.url)
+    eli.page.locator("#first-classes:focus").wait_for()
+    eli.page.keyboard.insert_text("\n".join(NAMES))
+    eli.says("77 classes".replace(" ", "\u00a0"), ".first-minute")
+    eli.page.keyboard.press("Control+Enter")
+    eli.page.locator(".first-minute").wait_for(state="hidden")
+    assert named(server) == NAMES
+    row = eli.row
+    eli.page.keyboard.type("top stolen")
+    eli.press("Enter")
+    eli.settle()
+    assert server.get(f"rows/{row}")["label"] == "top_up_stolen"
+
+
+def test_the_classes_of_a_prediction_are_there(visit, serve, reviews):
+    """Whoever brings a prediction need not name its classes; what it says of a row is not on the page."""
+    server = serve("predicted", data=reviews, hidden=["secret"], predicted=["mood"])
+    fay = visit(server.url)
+    assert named(server) == ["good", "bad"]
+    fay.page.locator(".first-minute").wait_for(state="hidden")
+    assert fay.page.locator(".stage dt").all_text_contents() == ["place"]
+    row = fay.row
+    fay.press("2")
+    fay.settle()
+    assert server.get(f"rows/{row}")["label"] == "bad"
+
+
+def test_annotators_wait_until_the_owner_has_said_which_classes_there_are(visit, serve, tmp_path):
+    """The rows of a table come by themselves then, with the keys of the classes; until then the page says why."""
+    path = tmp_path / "pets.csv"
+    path.write_text("colour,weight\n" + "".join(f"{('black', 'white')[i % 2]},{i}\n" for i in range(90)))
+    server = serve("unnamed", data=path, serving={"team": True})
+    gus = visit(server.url, "Gus")
+    gus.page.locator("#first-classes:focus").wait_for()
+    hal = Visitor(gus.page.context.browser.new_context().new_page(), gus.truth)
+    hal.page.set_default_timeout(PATIENCE)
+    hal.page.goto(server.link("Hal", "annotator"))
+    hal.page.locator(".notice", has_text="There are no classes yet").wait_for()
+    hal.page.keyboard.press("1")
+    assert hal.page.locator(".stage .record, .first-minute:not([hidden])").count() == 0
+    gus.page.get_by_role("button", name="colour (2)").press("Enter")
+    gus.page.keyboard.press("Control+Enter")
+    gus.page.locator(".first-minute").wait_for(state="hidden")
+    row = hal.row
+    hal.press("1")
+    hal.settle()
+    assert server.answers_of("Hal", 1) == 1
+    assert server.get(f"rows/{row}")["label"] == "black"
+    hal.page.context.close()
+
+
+def test_the_phases_have_names(visit, serve):
+    """Looking around, learning, certifying: the last as soon as the labels look good enough for the target."""
+    server = serve("phases", answered=70, target=0.999, classes=[str(digit) for digit in range(10)])
+    ida = visit(server.url)
+    phase = ida.page.locator(".phases [aria-current=step]")
+    phase.filter(has_text="Learning").wait_for()
+    server.rest()
+    known = server.get("state")
+    within = 100 * (known["lower"] + known["expected"]) / 2
+    ida.page.get_by_role("link", name="Export", exact=True).press("Enter")
+    ida.page.get_by_label("Target, per cent").fill(f"{within:.1f}")
+    ida.page.keyboard.press("Enter")
+    phase.filter(has_text="Certifying").wait_for()
+    assert ida.page.locator(".phases li").all_text_contents() == ["Looking around", "Learning", "Certifying"]
+
+
+def test_axe_finds_nothing_in_the_first_minute(visit, begin):
+    """It can be used with a screen reader, and so can the dialog of the keys."""
+    axe = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python is not installed")
+    jo = visit(begin("reading").url, reduced_motion="reduce")
+    jo.page.evaluate(axe.AXE_FILE_PATH.read_text(encoding="utf-8"))
+    for there, keys in (("#first-classes:focus", ("Escape", "h")), ("dialog .key-list li >> nth=0", ("Escape",))):
+        jo.page.locator(there).wait_for()
+        found = jo.page.evaluate("axe.run()")
+        assert [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")] == [], there
+        for key in keys:
+            jo.page.keyboard.press(key)
 
 
 def test_plus_adds_a_class_and_answers_nothing(visit, begin):

@@ -15,6 +15,7 @@ def aimless(serve):
 def test_a_rung_becomes_the_target(visit, aimless):
     """With a click or a key: the server has it, the panel shows it, and the focus stays where it was."""
     ada = visit(aimless.url)
+    aimless.rest()
     ada.wait("() => !document.querySelector('.busy.on') && document.querySelector('.ladder button')")
     share = float(ada.page.locator(".ladder button").last.get_attribute("data-share"))
     name = f"{100 * share:g}"
@@ -32,8 +33,9 @@ def test_a_rung_becomes_the_target(visit, aimless):
 
 def test_whoever_has_reached_the_target_can_go_on_to_a_higher_one(visit, aimless):
     """The page says that it is reached; a further rung brings the next row."""
-    lower = aimless.get("state")["lower"]
     ada = visit(aimless.url)
+    aimless.rest()
+    lower = aimless.get("state")["lower"]
     aim = {"target": round(lower / 2, 3), "budget": None}
     assert ada.page.request.post(f"{aimless.url}api/aim", data=aim).ok
     ada.wait("() => document.querySelector('.reached')")
@@ -55,15 +57,17 @@ def test_what_is_out_of_reach_is_said_with_another_way(visit, serve, tmp_path, d
 
 def test_classes_say_what_is_certain_of_them(visit, aimless):
     """By class, in sure rows, and what that is worth."""
-    found = aimless.get("parts")["parts"]
     bob = visit(aimless.url)
-    bob.page.click("nav >> text=Classes")
+    aimless.rest()
+    with bob.page.expect_response("**/api/parts") as fetched:
+        bob.page.click("nav >> text=Classes")
+    found = fetched.value.json()["parts"]
     bob.page.get_by_role("heading", name="Sure rows").wait_for()
     n_certain = sum(one["lower"] > 0 for one in found["classes"])
     bob.wait("(n) => document.querySelectorAll('.class-list td [title^=\"At least\"]').length === n", n_certain)
-    assert bob.page.locator(".class-list .missing").count() == len(found["classes"]) - n_certain
+    bob.counts(".class-list .missing", len(found["classes"]) - n_certain)
     assert "hold together with confidence" in bob.page.locator(".class-list > .help").text_content()
-    assert bob.page.locator(".sure li").count() == sum(one["n_inferred"] > 0 for one in found["sure"])
+    bob.counts(".sure li", sum(one["n_inferred"] > 0 for one in found["sure"]))
 
 
 def test_sure_rows_are_exported_from_there(visit, aimless):

@@ -157,6 +157,51 @@ def test_likely_classes_come_first_in_a_grid_and_never_for_single_rows(visit, se
     assert sorted(options(hal)) == sorted(names)
 
 
+def test_what_was_given_last_comes_first_for_rows_that_nobody_answered(visit, begin):
+    """In the list of rows as in grids: the label that it has, then those given last, then all others."""
+    server = begin("recent", NAMES)
+    ida = visit(server.url)
+    for name in ("pin lost", "card fee"):
+        ida.page.keyboard.type(name)
+        ida.press("Enter")
+    ida.settle()
+    ida.page.keyboard.press(",")
+    ida.wait("() => document.activeElement?.id === 'rows-text'")
+    ida.page.locator("#rows-source").select_option("inferred")
+    ida.page.locator(".tile").first.wait_for()
+    ida.page.locator("#rows-text").press("Enter")
+    ida.wait("() => document.activeElement?.classList.contains('tile')")
+    label = ida.page.locator(".tile.selected .tile-label > span").first.text_content()
+    ida.page.keyboard.press("/")
+    first = [label, *(name for name in ("card_fee", "pin_lost") if name != label)]
+    assert options(ida)[: len(first)] == first
+    assert options(ida)[len(first) :] == [name for name in NAMES if name not in first][: 60 - len(first)]
+
+
+def test_a_class_of_many_is_deleted_by_keyboard(visit, begin):
+    """Its answers are open again, it is no button any more, and the note that says so has a way back."""
+    server = begin("fewer", NAMES)
+    jan = visit(server.url)
+    row = jan.row
+    jan.press("1")
+    jan.settle()
+    jan.page.get_by_role("link", name="Classes").press("Enter")
+    jan.page.get_by_role("button", name=f"Delete {NAMES[0]}", exact=True).press("Enter")
+    jan.page.get_by_role("dialog").get_by_text(f"1 answer says {NAMES[0]}: that row will be asked again").wait_for()
+    jan.page.keyboard.press("Tab")
+    jan.page.keyboard.press("Enter")
+    jan.toast(f"{NAMES[0]} is deleted")
+    state = server.get("state")
+    assert (state["answers"], len(state["classes"])) == (0, 76)
+    jan.page.get_by_role("link", name="Answer").press("Enter")
+    jan.page.locator(".palette .class .name", has_text=NAMES[1]).wait_for()
+    assert NAMES[0] not in jan.page.locator(".palette .class .name").all_text_contents()
+    jan.page.get_by_role("button", name="Undo").last.press("Enter")
+    jan.toast(f"{NAMES[0]} is a class again")
+    assert server.get("state")["answers"] == 1
+    assert server.get(f"rows/{row}")["label"] == NAMES[0]
+
+
 def test_a_thousand_classes(visit, begin):
     """The list shows some and says how many more there are; any is found."""
     server = begin("thousand", [f"kind {chr(97 + i // 100)} {i:03}" for i in range(1000)])

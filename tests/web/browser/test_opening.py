@@ -19,7 +19,8 @@ def test_a_file_leads_the_browser_in(browser, digits_file: Path, tmp_path: Path)
     seen = tmp_path / "seen.json"
     program = tmp_path / "look"
     program.write_text(
-        f"#!{sys.executable}\nimport json, sys\nopen({str(seen)!r}, 'w').write(json.dumps(sys.argv[1:]))\n"
+        f"#!{sys.executable}\nimport json, os, sys\nwith open('{seen}.part', 'w') as file:\n"
+        f"    json.dump(sys.argv[1:], file)\nos.rename('{seen}.part', {str(seen)!r})\n"
     )
     program.chmod(0o700)
     command = [sys.executable, "-m", "bela", "label", str(digits_file), "--hide", "digit", "--port", "0",
@@ -30,21 +31,21 @@ def test_a_file_leads_the_browser_in(browser, digits_file: Path, tmp_path: Path)
         server = subprocess.Popen(command, env=env, stdout=said, stderr=said)
     try:
         end = time.monotonic() + 60
-        while not (seen.exists() and seen.read_text()) and time.monotonic() < end and server.poll() is None:
+        while not (seen.exists() and "token=" in log.read_text()) and time.monotonic() < end and server.poll() is None:
             time.sleep(0.05)
         (address,) = json.loads(seen.read_text())
-        token = re.findall(r"\?token=([\w-]+)", log.read_text())[0]
+        token = re.findall(r"\?token=([\w-]+)\n", log.read_text())[0]
         assert token not in address
         file = Path(address.removeprefix("file://"))
         assert file.stat().st_mode & 0o777 == 0o600
         assert token not in file.read_text()  # which may be copied with the campaign, or left behind
         page = browser.new_context().new_page()
-        page.goto(address)
+        page.goto(address, wait_until="commit")  # it goes on at once, perhaps before all of it is there
         page.wait_for_function("() => location.search === '' && document.querySelector('h1')", timeout=60_000)
         assert token not in page.url
         page.close()
         again = browser.new_context().new_page()  # what is in the file was good for once
-        again.goto(address)
+        again.goto(address, wait_until="commit")
         again.get_by_role("heading", name="This page needs its token").wait_for(timeout=60_000)
         again.close()
     finally:

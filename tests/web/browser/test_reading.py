@@ -79,6 +79,7 @@ def test_a_grid_of_texts_is_read_to_its_end(visit, letters):
     bo.page.locator(".tile .prose").first.wait_for()
     n = len(bo.tiles)
     assert 4 <= n <= 12
+    bo.settle()
     before = letters.get("state")["answers"]
     bo.page.locator(".tile-more", has_text="not in sight: part").first.wait_for()
     bo.page.keyboard.press("ArrowRight")

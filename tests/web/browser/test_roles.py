@@ -3,6 +3,10 @@
 import pytest
 
 CLASSES = [str(digit) for digit in range(10)]
+GO = """(page) => new Promise((done) => {
+    window.addEventListener('hashchange', () => setTimeout(done), { once: true });
+    location.hash = `#/${page}`;
+})"""  # to a page by its address, and wait until the browser has gone there
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +40,7 @@ def test_the_owner_hands_out_links_and_ends_them(visit, served):
     row.get_by_text("revoked").wait_for()
     rows.append(ann.answer())
     ann.page.locator("#away", has_text="not valid any more").wait_for()
-    ann.page.locator("#away", has_text="1 answer wait").wait_for()
+    ann.page.locator("#away", has_text="1 answer waits").wait_for()
     row.get_by_role("button", name="Let in again: Ann Lee").click()
     boss.page.locator(".team tr", has_text="Ann Lee").get_by_role("button", name="Copy link: Ann Lee").wait_for()
     again = served.link("Ann Lee")
@@ -63,10 +67,10 @@ def test_annotators_see_nothing_of_the_owner(visit, served):
     dialog.get_by_text("There are no guidelines yet.").wait_for()
     assert dialog.get_by_role("button", name="Edit").count() == 0
     ben.page.keyboard.press("Escape")
-    for page in ("tree", "classes", "people", "report"):
-        ben.page.evaluate("(page) => (location.hash = `#/${page}`)", page)
-        ben.wait("() => document.body.dataset.page === 'answer'")
-    ben.page.evaluate("() => (location.hash = '#/')")
+    for page in ("tree", "classes", "people", "report", ""):
+        ben.page.evaluate(GO, page)
+        assert ben.page.evaluate("document.body.dataset.page") == "answer"
+        ben.page.locator(".answering .stage .record").wait_for()
     row = ben.answer()
     ben.settle()
     ben.page.keyboard.press("Backspace")

@@ -85,6 +85,16 @@ def to_rows(visitor, words: str = "") -> None:
         visitor.wait("() => document.activeElement?.classList.contains('tile')")
 
 
+def choose(visitor, field: str, text: str) -> None:
+    """Choose from a list by the arrow keys; what is typed may take too long to be taken for one word."""
+    options = visitor.page.locator(f"#rows-{field} option").all_text_contents()
+    visitor.page.locator(f"#rows-{field}").focus()
+    visitor.page.keyboard.press("Home")
+    for _ in range(options.index(text)):
+        visitor.page.keyboard.press("ArrowDown")
+    visitor.page.keyboard.press("Enter")
+
+
 def rows_shown(visitor) -> list[int]:
     """Return the rows on the screen."""
     names = visitor.page.eval_on_selector_all(".tile", "(tiles) => tiles.map((tile) => tile.ariaLabel)")
@@ -139,14 +149,12 @@ def test_filters_by_keyboard(visit, many):
     answer_some(cal, many, 2, lambda row: NAMES[row % 77])
     to_rows(cal)
     cal.page.locator(".tile").first.wait_for()
-    cal.page.locator("#rows-source").focus()
-    cal.page.keyboard.type("An answer")
-    cal.page.keyboard.press("Enter")
+    choose(cal, "source", "An answer")
     cal.wait("""() => {
         const notes = [...document.querySelectorAll('.tile-label .note')];
         return notes.length && notes.every((note) => note.textContent === 'answered');
     }""")
-    cal.page.locator("#rows-source").select_option("inferred")
+    choose(cal, "source", "The method")
     cal.page.locator("#rows-below").focus()
     cal.page.keyboard.type("90")
     cal.page.keyboard.press("Enter")
@@ -242,6 +250,65 @@ def test_a_table_is_found_by_its_values(visit, table):
     gil.wait("() => window.seenNotes.length > 0")
     gil.page.click("nav >> text=Answer")
     gil.wait("(title) => document.querySelector('h1').textContent === title", f"Row {row}")
+
+
+def test_pictures_are_found_by_person_label_and_skip(visit, serve):
+    """By keyboard, where two people answer; a skipped row gets its label there, and is among the skipped no more."""
+    server = serve(
+        "shots", serving={"team": True, "lease_seconds": 15.0}, answered=40, classes=[str(digit) for digit in range(10)]
+    )
+    jo, kim = visit(server.url, "Jo"), visit(server.url, "Kim")
+    mine = {jo.answer(): None for _ in range(2)}
+    theirs = {kim.answer() for _ in range(3)}
+    skipped = jo.row
+    jo.press(" ")
+    for person, n in ((jo, 2), (kim, 3)):
+        person.settle()
+        assert server.answers_of("Jo" if person is jo else "Kim", n) == n
+    to_page(jo, server)
+    jo.page.locator(".tile img").first.wait_for()
+    for name, rows in (("Jo", {*mine}), ("Kim", theirs)):
+        choose(jo, "person", name)
+        jo.page.locator(".found-line", has_text=f"{len(rows)}\u00a0rows found").wait_for()
+        jo.counts(".tile", len(rows))
+        assert {*rows_shown(jo)} == rows
+    choose(jo, "person", "Anybody")
+    label = jo.truth[skipped]
+    choose(jo, "label", label)
+    said = "() => { const all = [...document.querySelectorAll('.tile-label > span:first-child')]; return all.length && "
+    jo.wait(f"{said} all.every((one) => one.textContent === '{label}'); }}")
+    choose(jo, "label", "Any")
+    choose(jo, "list", "Skipped rows")
+    jo.page.locator(".found-line", has_text="1\u00a0row found").wait_for()
+    jo.page.locator(f".tile[aria-label^='Row {skipped}:']").focus()
+    jo.page.keyboard.press(label)
+    jo.toast(f"Row {skipped} is {label} now")
+    assert server.get(f"rows/{skipped}")["label"] == label
+    choose(jo, "list", "All rows")
+    jo.page.locator(".tile").nth(3).wait_for()
+    choose(jo, "list", "Skipped rows")
+    jo.page.locator(".found-line", has_text="No row is like that.").wait_for()
+
+
+def test_a_leaf_of_texts_opens_its_rows_in_full(visit, serve, tmp_path):
+    """What a tile of the gallery leaves out is said there, and the key for it shows all."""
+    path = tmp_path / "letters.csv"
+    lines = [f"{('soup', 'train')[i % 2]} {i} " + "and so on " * 150 + f"until {i}" for i in range(120)]
+    path.write_text("text\n" + "".join(f"{line}\n" for line in lines))
+    server = serve("leaf", data=path, classes=["food", "travel"])
+    lou = visit(server.url)
+    for _ in range(24):
+        lou.press("12"[lou.row % 2])
+    lou.settle()
+    lou.page.get_by_role("link", name="Leaves").press("Enter")
+    lou.page.locator("tbody a").first.press("Enter")
+    lou.page.locator(".tile-more", has_text="there is more").first.wait_for()
+    lou.page.keyboard.press("ArrowRight")
+    row = int(lou.page.locator(".tile.selected").get_attribute("aria-label").split(":")[0].removeprefix("Row "))
+    lou.page.keyboard.press(".")
+    assert lou.page.locator("dialog .prose").text_content() == lines[row]
+    lou.page.keyboard.press("Escape")
+    lou.page.locator("dialog").wait_for(state="detached")
 
 
 def test_hidden_columns_are_exported_by_a_tick(visit, many, tmp_path):

@@ -27,7 +27,7 @@ from bela.methods.bela._looks import TRAINING, Epoch
 from bela.methods.bela._parts import take_parts
 
 from bela.methods.bela._planning import (  # isort: skip
-    AGAIN, RELEASE, Plan, Situation, make_ladder, make_plan, take_stock, told,
+    AGAIN, RELEASE, Plan, make_ladder, make_plan, take_stock, told,
 )  # fmt: skip
 from bela.methods.bela._population import Pool
 from bela.methods.bela._replay import Draw, Trained
@@ -208,8 +208,6 @@ class Bela(AssessingMethod):
         """Choose up to n further questions: training or draws, whichever is due, and the other where there is none."""
         if self._wants_release(book):  # nothing else is due until it is made
             return self._draw(book, n, []) or self._training(book, n)
-        if self._pool_of is not None and not self.epoch.weighted:  # whoever wants many does not know of the release yet
-            n = 1
         draws = self._draw(book, min(n, self._draws_due(book)), [])
         if self.certificates.certified is not None:  # training gives the release up, and its draws are no others'
             return draws or self._training(book, n) or self._draw(book, n, [])
@@ -222,7 +220,8 @@ class Bela(AssessingMethod):
         """Return how many draws come before the next training question."""
         epoch = self.epoch
         if self.certificates.certified is not None:
-            return book.n_rows if self._current_plan(book).role is Role.BOUNDS else 0
+            most = book.n_rows if epoch.weighted else 1  # whoever wants many does not know of a release without a draw
+            return most if self._current_plan(book).role is Role.BOUNDS else 0
         looks = [bound.look for bound in self.certificates.bounds if bound.look is not None]
         first = epoch.first_draws if self._predicts(book) else 0
         wanted = max((look.n_draws for look in looks if look.epoch is epoch), default=first)
@@ -375,21 +374,19 @@ class Bela(AssessingMethod):
 
     def _current_plan(self, book: Book) -> Plan:
         if self._plan is None:
-            situation = self._situation(book)
+            situation = take_stock(book, self.certificates, self.epoch)
             self._plan = plan_for_classes(make_plan(situation), situation, self.certificates)
         return self._plan
-
-    def _situation(self, book: Book) -> Situation:
-        return take_stock(book, self.certificates, self.epoch)
 
     def _assess(self, book: Book) -> Assessment:
         (best, right), began = self.certificates.best(book), self._has_learnt
         forecast = self._current_plan(book).forecast if began else None
-        said = None if forecast is None else told(forecast, self._situation(book), book.target or 1.0)
+        stock = partial(take_stock, book, self.certificates, self.epoch)
+        said = None if forecast is None else told(forecast, stock(), book.target or 1.0)
         certificate = self._certificate(book, right / book.n_rows, Guarantee.ANYTIME)
         return Assessment(
             certificate=certificate, forecast=said, batch=self._batch(book),
-            climb=lambda: make_ladder(self._situation(book) if began else None, book, certificate.lower),
+            climb=lambda: make_ladder(stock() if began else None, book, certificate.lower),
             label=lambda: label_rows(book, best, right, self.setup.predictions),
             take_parts=lambda: take_parts(book, self.certificates, best, self.setup.confidence),
         )  # fmt: skip

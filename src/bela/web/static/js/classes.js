@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { boundColumn, boundWorth, sureCard } from "./certain.js";
 import { confusionList, drawHeat, sum } from "./confusions.js";
-import { fill, h, icon } from "./dom.js";
+import { fill, h, icon, refill } from "./dom.js";
 import { count, labelKey, labelText } from "./format.js";
 import { state } from "./live.js";
 import { ask, askText, complain, toast } from "./notes.js";
@@ -101,7 +101,7 @@ export function mountClasses(root) {
     drawList();
     redraw();
   }
-  const drawList = () => found && fill(list, classTable(found.classes, parts, load), boundWorth(parts));
+  const drawList = () => found && refill(list, classTable(found.classes, parts, load), boundWorth(parts));
   // Seldom, as it takes a while: when the page is opened, when there are other classes, and when somebody asks.
   async function certify() {
     const mine = ++asked;

@@ -38,6 +38,20 @@ export function fill(node, ...children) {
   return node;
 }
 
+/** Replace what an element holds; whoever has the focus on something there keeps it, on what is called the same now. */
+export function refill(node, ...children) {
+  const held = node.contains(document.activeElement) ? nameOf(document.activeElement) : null;
+  fill(node, ...children);
+  if (held === null) return node;
+  const now = [...node.querySelectorAll("button, a, select, input")].find((one) => nameOf(one) === held);
+  now?.focus({ preventScroll: true });
+  return node;
+}
+
+function nameOf(node) {
+  return node.getAttribute("aria-label") ?? node.textContent;
+}
+
 function nodes(children) {
   return children
     .flat(Infinity)

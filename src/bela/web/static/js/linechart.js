@@ -1,7 +1,7 @@
 /** The line chart of what was certain and what was expected after how many answers. Its colours are in the style sheet. */
 
 import { fill, h, s } from "./dom.js";
-import { count, percent, percentFloor, plural } from "./format.js";
+import { count, isSomething, percent, percentFloor, plural } from "./format.js";
 
 const HEIGHT = 140;
 const MARGIN = { left: 48, right: 12, top: 12, bottom: 20 };
@@ -82,7 +82,7 @@ export class LineChart {
     const point = this.#points[at];
     const last = point ?? this.#points.at(-1);
     if (last) {
-      const words = [`${percentFloor(last.lower)} certain`];
+      const words = [isSomething(last.lower) ? `${percentFloor(last.lower)} certain` : "nothing certain yet"];
       if (Number.isFinite(last.expected)) words.push(`${percent(last.expected)} expected`);
       const after = `after ${plural(last.answers, "answer")}`;
       this.root.setAttribute("aria-valuemax", String(this.#points.length));

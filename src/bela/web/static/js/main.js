@@ -99,7 +99,7 @@ function watchConnection() {
             h(
               "span",
               shutOut.value
-                ? `${shutOut.value[0].toUpperCase()}${shutOut.value.slice(1)}. ${n ? `${plural(n, "answer")} wait in this browser.` : ""}`
+                ? `${shutOut.value[0].toUpperCase()}${shutOut.value.slice(1)}. ${n ? `${plural(n, "answer")} ${n === 1 ? "waits" : "wait"} in this browser.` : ""}`
                 : n
                 ? `The server is away. ${plural(n, "answer")} ${n === 1 ? "is" : "are"} kept in this browser and sent when it is
                   back.`

@@ -1,7 +1,7 @@
 /** The page of people: who answers, how far they agree, and the rows that they see differently. */
 
 import { get } from "./api.js";
-import { fill, h, icon } from "./dom.js";
+import { fill, h, icon, refill } from "./dom.js";
 import { ago, count, labelText, plural } from "./format.js";
 import { state } from "./live.js";
 import { showRecord } from "./record.js";
@@ -39,9 +39,9 @@ export function mountPeople(root) {
     try {
       const [people, differences] = await Promise.all([get("/api/people"), get("/api/disagreements"), team.load()]);
       if (!root.contains(list) || mine !== loads) return; // what was asked for later is newer
-      fill(list, peopleTable(people.people ?? state.value.people));
+      refill(list, peopleTable(people.people ?? state.value.people));
       fill(agreement, figures(people.agreement ?? people));
-      fill(open, disagreements(differences.rows ?? differences, load));
+      refill(open, disagreements(differences.rows ?? differences, load));
     } catch (error) {
       fill(list, h("p.error", error.message));
     }

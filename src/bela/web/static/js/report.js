@@ -16,12 +16,13 @@ export function mountReport(root, [share]) {
   const made = h("p.made", { role: "status" });
   const formats = h("div.formats");
   const hidden = h("input", { type: "checkbox" });
+  const safe = h("input", { type: "checkbox" });
   const n = state.value.n_hidden;
   get("/api/exports")
     .then((known) =>
       fill(
         formats,
-        known.map((format) => exportButton(format, { sure, hidden }, made)),
+        known.map((format) => exportButton(format, { sure, hidden, safe }, made)),
       ),
     )
     .catch(complain);
@@ -40,9 +41,11 @@ export function mountReport(root, [share]) {
             answered and when, further opinions and flags. In the same file is the certificate, which can be checked.`,
         ),
         sure === null ? null : sureNote(sure),
-        n
-          ? h("label.check.with-hidden", hidden, h("span", `With the hidden ${n === 1 ? "column" : `${n} columns`}`))
-          : null,
+        h(
+          "div.row.export-options",
+          n ? h("label.check", hidden, h("span", `With the hidden ${n === 1 ? "column" : `${n} columns`}`)) : null,
+          h("label.check", safe, h("span", "In CSV and TSV, a ' before texts that a spreadsheet would run as formulas")),
+        ),
         formats,
         made,
       ),
@@ -93,7 +96,7 @@ function sureNote(share) {
   );
 }
 
-function exportButton({ name, title, description }, { sure, hidden }, made) {
+function exportButton({ name, title, description }, { sure, hidden, safe }, made) {
   const button = h(
     "button.format",
     {
@@ -103,10 +106,10 @@ function exportButton({ name, title, description }, { sure, hidden }, made) {
         made.textContent = `Writing ${title}…`;
         try {
           await session.outbox.settle();
-          const body = { format: name, sure, with_hidden: hidden.checked };
+          const body = { format: name, sure, with_hidden: hidden.checked, excel_safe: safe.checked };
           const { name: file, url, notes } = await post("/api/exports", body, { timeout: 600000 });
           const link = h("a", { href: BASE + url, download: file }, file);
-          fill(made, icon("check"), "Written: ", link, notes.map((note) => `. Note: ${note}`).join(""));
+          fill(made, icon("check"), h("span", "Written: ", link, notes.map((note) => `. Note: ${note}`).join("")));
           link.click();
         } catch (error) {
           made.textContent = "";

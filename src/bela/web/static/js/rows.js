@@ -154,6 +154,7 @@ class Rows {
   async search() {
     kept = Object.fromEntries(Object.entries(this.fields).map(([name, field]) => [name, field.value]));
     this.#looked = JSON.stringify(this.#wanted);
+    this.#asked += 1; // what is still on its way is not wanted any more
     this.#next = null;
     this.list.clear();
     await session.outbox.settle();

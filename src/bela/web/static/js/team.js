@@ -1,7 +1,7 @@
 /** Who may come in: the owner gives everybody a link of their own, and can end it at once. */
 
 import { BASE, get, post } from "./api.js";
-import { fill, h, icon } from "./dom.js";
+import { h, icon, refill } from "./dom.js";
 import { count } from "./format.js";
 import { state } from "./live.js";
 import { ask, complain, confirmed, toast } from "./notes.js";
@@ -19,7 +19,7 @@ export function teamPanel() {
   const node = h("section.team", { hidden: !hasLinks() }, h("h2", "Who may come in"), addForm(show), list);
 
   function show(members) {
-    fill(list, membersTable(members, show));
+    refill(list, membersTable(members, show));
   }
 
   return {
