@@ -220,7 +220,8 @@ class Bela(AssessingMethod):
         """Return how many draws come before the next training question."""
         epoch = self.epoch
         if self.certificates.certified is not None:
-            most = book.n_rows if epoch.weighted else 1  # whoever wants many does not know of a release without a draw
+            # Nobody wants many of a release that may be hopeless by the first; draws that put labels right never are.
+            most = book.n_rows if epoch.weighted or self.certificates.mends else 1
             return most if self._current_plan(book).role is Role.BOUNDS else 0
         looks = [bound.look for bound in self.certificates.bounds if bound.look is not None]
         first = epoch.first_draws if self._predicts(book) else 0
