@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bela.bench import PARTS, Scope, chosen_parts, run_parts
 from bela.bench._data import load_labelled, made_rows, missing
 from bela.bench._growth import exponent
+from bela.bench._memory import OwnMemory, own_mb
 from bela.bench._parts import Row, measure_missing, read_rows, write_rows
 from bela.errors import DatasetNotFound, ParameterError
 
@@ -56,6 +58,20 @@ def test_what_is_not_at_hand_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert missing("digits") is None
     with pytest.raises(DatasetNotFound, match=r"no texts/trec\.csv"):
         load_labelled("trec")
+
+
+def test_memory_of_our_own_is_told_from_pages_of_files(tmp_path: Path) -> None:
+    """What is read from a file that is mapped is not counted, what is made is."""
+    np.save(tmp_path / "x.npy", np.ones(8_000_000))
+    before, memory = own_mb(), OwnMemory()
+    if before is None:
+        pytest.skip("nothing says it here")
+    assert np.load(tmp_path / "x.npy", mmap_mode="r").sum() == 8e6
+    assert (own_mb() or 0) < before + 20
+    held = np.ones(8_000_000)
+    assert (own_mb() or 0) > before + 55
+    assert before + 55 < (memory.close() or 0) < before + 200
+    del held
 
 
 def test_made_rows_are_the_same_each_time(own_cache: Path) -> None:
