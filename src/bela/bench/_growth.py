@@ -19,7 +19,7 @@ from bela.shares import round_bound
 
 _ANSWERS = 1000
 _LEAST = 10_000
-_GROWING = {"processor_s": "processor seconds", "own_mb": "MB beside the page cache", "ask_p99_ms": "ask p99, ms"}
+_PEAK, _OWN = {"peak_mb": "peak MB"}, {"own_mb": "MB beside the page cache"}
 
 
 def _jobs(scope: Scope) -> tuple[list[Row], list[str]]:
@@ -59,18 +59,23 @@ def exponent(rows: Sequence[Row], column: str) -> float | None:
     return float(slope)
 
 
+def _growing(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the columns that grow, by their titles; tables of earlier versions do not tell whose memory it is."""
+    memory = _OWN if all("own_mb" in row for row in rows) else _PEAK
+    return {"processor_s": "processor seconds", **memory, "ask_p99_ms": "ask p99, ms"}
+
+
 def _describe(rows: Sequence[Row]) -> list[str]:
     rows = sorted((row for row in rows if "error" not in row), key=lambda row: (row["answers"], row["n_rows"]))
-    head = (
-        "rows, answers, seed, processor s, seconds, wide passes, peak MB, beside the page cache, ask p50 ms, p99, "
-        "tell p99 ms, right"
-    )
-    lines = [[*head.split(", "), "certified"]]
+    is_told = any("own_mb" in row for row in rows)
+    memory = ["peak MB", *(["beside the page cache"] if is_told else [])]
+    head = ["rows", "answers", "seed", "processor s", "seconds", "wide passes"]
+    lines = [[*head, *memory, "ask p50 ms", "p99", "tell p99 ms", "right", "certified"]]
     lines += [
         [
             f"{row['n_rows']:,}", f"{row['answers']:,}", str(row["seed"]), f"{row['processor_s']:,}",
             f"{row['seconds']:,}", f"{row['passes']:,}", f"{row.get('peak_mb', 0):,.0f}",
-            f"{row['own_mb']:,.0f}" if "own_mb" in row else "", f"{row['ask_p50_ms']:.2f}",
+            *([f"{row['own_mb']:,.0f}" if "own_mb" in row else ""] if is_told else []), f"{row['ask_p50_ms']:.2f}",
             f"{row['ask_p99_ms']:.2f}", f"{row['tell_p99_ms']:.2f}", f"{row['right']:.3f}",
             str(round_bound(float(row["lower"]), 3)),
         ]
@@ -83,7 +88,7 @@ def _describe(rows: Sequence[Row]) -> list[str]:
         here = [row for row in rows if row["answers"] == answers]
         for least, most in [*_steps(here), _ends(here)]:
             part = [row for row in here if least <= int(row["n_rows"]) <= most]
-            powers = [(title, exponent(part, column)) for column, title in _GROWING.items()]
+            powers = [(title, exponent(part, column)) for column, title in _growing(rows).items()]
             words = ", ".join(f"{title} n^{power:.2f}" for title, power in powers if power is not None)
             told.append(f"- {least:,} to {most:,} rows, {answers:,} answers: {words}" if words else "")
     return [
@@ -91,7 +96,7 @@ def _describe(rows: Sequence[Row]) -> list[str]:
         "clusters each, the method `bela` without target or budget, through the public interface, one process with one "
         "thread. A *wide pass* is `X @ W` with W of 500 float32 columns, block by block, processor seconds. *Peak MB* "
         "is resident memory with all pages of the map that were read, which the system takes back when it wants the "
-        f"room; what is *beside the page cache* is not in any file.{wrong}",
+        f"room{'; what is *beside the page cache* is not in any file' if is_told else ''}.{wrong}",
         table(lines, n_words=0),
         "\n".join(line for line in dict.fromkeys(told) if line),
     ]
@@ -110,7 +115,7 @@ def _ends(rows: Sequence[Row]) -> tuple[int, int]:
 def _draw(rows: Sequence[Row], folder: Path) -> list[str]:
     lines = {
         title: sorted((float(row["n_rows"]), float(row[column])) for row in rows if row.get(column))
-        for column, title in _GROWING.items()
+        for column, title in _growing(rows).items()
     }
     if not any(lines.values()):
         return []
