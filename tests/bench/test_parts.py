@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -84,6 +85,20 @@ def test_made_rows_are_the_same_each_time(own_cache: Path) -> None:
     assert (first.rows == second.rows).all()
     assert (first.truth == second.truth).all()
     assert first.rows.shape == (500, 64)
+
+
+def test_growth_goes_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 10^4 to 10^7 rows; what does not fit on the disk is left out with a sentence."""
+    room = [10**12]
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=room[0]))
+    assert [job["n_rows"] for job in GROWTH.jobs(Scope())[0]] == [10**4, 10**5, 10**6, 10**7]
+    room[0] = 10**9
+    jobs, said = GROWTH.jobs(Scope())
+    assert [job["n_rows"] for job in jobs] == [10**4, 10**5, 10**6]
+    assert len(said) == 1
+    assert "10,000,000 rows are left out" in said[0]
+    assert "no room for 2.6 GB" in said[0]
+    assert GROWTH.jobs(Scope(seeds=0)) == ([], [])
 
 
 def test_the_exponent_is_that_of_a_power() -> None:

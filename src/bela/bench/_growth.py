@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bela.bench._data import MADE_CLASSES, MADE_FEATURES, made_rows
+from bela.bench._data import MADE_CLASSES, MADE_FEATURES, lacks_room, made_rows
 from bela.bench._figures import draw_powers
 from bela.bench._measure import share_right, time_campaign, wide_pass
 from bela.bench._memory import OwnMemory, peak_mb
@@ -25,9 +25,15 @@ _PEAK, _OWN = {"peak_mb": "peak MB"}, {"own_mb": "MB beside the page cache"}
 def _jobs(scope: Scope) -> tuple[list[Row], list[str]]:
     least, most = (1_000, min(10_000, scope.most_rows)) if scope.quick else (_LEAST, scope.most_rows)
     sizes = [10**power for power in range(20) if least <= 10**power <= most]
+    left_out = {n: lacks_room(n) for n in sizes if scope.seeds}
     answers = 100 if scope.quick else _ANSWERS
-    jobs: list[Row] = [{"n_rows": n, "answers": answers, "seed": seed} for n in sizes for seed in range(scope.seeds)]
-    return jobs, []
+    jobs: list[Row] = [
+        {"n_rows": n, "answers": answers, "seed": seed}
+        for n, why in left_out.items()
+        if why is None
+        for seed in range(scope.seeds)
+    ]
+    return jobs, [why for why in left_out.values() if why]
 
 
 def measure_growth(*, n_rows: int, answers: int, seed: int) -> Row:
