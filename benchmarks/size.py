@@ -8,6 +8,8 @@ noise; one row in a hundred or so lies where two classes overlap.
     python benchmarks/size.py predicted 10000000   # the same, with labels by a model: nine of ten right, and scores
     python benchmarks/size.py alone 10000000       # these labels and scores, and no column besides: 0.88
     python benchmarks/size.py grow 100000 1000000  # 1,000 answers each, and the exponent
+    python benchmarks/size.py parquet 1000000      # 16 columns of float32 in a folder of Parquet: 200 answers
+    python benchmarks/size.py arrow 1000000        # the same in a folder of Arrow files
     python benchmarks/size.py export 100000000     # 16 columns of float16: 200 answers, then Parquet
 """
 
@@ -18,7 +20,6 @@ import json
 import shutil
 import sys
 import tempfile
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,6 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from _measure import in_own_process, print_rounded
+from bela.bench import OwnMemory
 from bela.campaign import create_campaign, open_campaign
 from bela.exports import export
 from bela.records import AnyArray, StopReason
@@ -69,6 +71,20 @@ def write_data(folder: Path, n_rows: int, n_columns: int, dtype: str) -> tuple[P
     return path, y
 
 
+def write_tables(folder: Path, n_rows: int, n_columns: int, kind: str) -> Path:
+    """Write the rows as a folder of tables, each a file of its own, and return the folder."""
+    folder.mkdir()
+    for i, (block, _) in enumerate(mixture(n_rows, n_columns)):
+        table = pa.table({f"x{j}": block[:, j] for j in range(n_columns)})
+        path = folder / f"part-{i:05}.{kind}"
+        if kind == "parquet":
+            pq.write_table(table, path)
+            continue
+        with pa.ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table)
+    return folder
+
+
 def write_predictions(path: Path, y: AnyArray) -> Path:
     """Write what a model says of each row: nine of ten labels are right, more of them where its score is high."""
     schema = pa.schema([("label", pa.string()), ("score", pa.float32())])
@@ -104,32 +120,6 @@ def one_pass(path: Path) -> tuple[float, float]:
     return float(clock), float(processors)
 
 
-class Memory:
-    """The most memory of the process that is not the page cache, looked at twenty times a second."""
-
-    def __init__(self) -> None:
-        self.peak, self._stop = 0.0, threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(0.05):
-            self.peak = max(self.peak, memory_gb())
-
-    def close(self) -> float:
-        """Return the peak."""
-        self._stop.set()
-        self._thread.join()
-        return max(self.peak, memory_gb())
-
-
-def memory_gb() -> float:
-    """Return the resident memory of this process that is no file."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    kept = [int(line.split()[1]) for line in lines if line.startswith(("RssAnon", "RssShmem"))]
-    return sum(kept) / 1e6
-
-
 def answer(stored, y: AnyArray, n: int | None) -> list[tuple[float, float]]:
     """Answer until there is a reason to stop, or so many; return what each ask took that waited for no labels.
 
@@ -147,11 +137,13 @@ def answer(stored, y: AnyArray, n: int | None) -> list[tuple[float, float]]:
 
 
 def one(
-    *, n_rows: int, n_columns: int, dtype: str, target: float | None, n: int | None, out: bool, told: str | None
-) -> dict[str, object]:
+    *, n_rows: int, n_columns: int, dtype: str, target: float | None, n: int | None, out: bool, told: str | None,
+    kind: str | None,
+) -> dict[str, object]:  # fmt: skip
     """Run a campaign from the first opening to the end, open it again, and perhaps export it.
 
-    `told` is where predictions are: in a file "beside" the rows, or in one that has nothing else ("alone").
+    `told` is where predictions are: in a file "beside" the rows, or in one that has nothing else ("alone"). With a
+    `kind`, the campaign is about a folder of tables of that kind.
     """
     with tempfile.TemporaryDirectory(prefix="bela-size-") as temporary:
         folder = Path(temporary)
@@ -160,7 +152,9 @@ def one(
         if told is not None:
             file = write_predictions(folder / "model.parquet", y)
             data, predicted = (path, [f"{file}:label:score"]) if told == "beside" else (file, ["label:score"])
-        memory = Memory()
+        if kind is not None:
+            data = write_tables(folder / "rows", n_rows, n_columns, kind)
+        memory = OwnMemory()
         began, began_cpu = time.perf_counter(), time.process_time()
         with create_campaign(data, folder / "rows.bela", target=target, budget=None, predicted=predicted) as stored:
             opened = time.perf_counter() - began
@@ -190,7 +184,7 @@ def one(
                 began = time.perf_counter()
                 export(stored.records, result, folder / "labelled.parquet")
                 found |= {"export": time.perf_counter() - began}
-        return found | {"memory gb": memory.close()}
+        return found | {"memory gb": (memory.close() or 0) / 1e3}
 
 
 def main() -> None:
@@ -199,14 +193,16 @@ def main() -> None:
         print(json.dumps(one(**json.loads(sys.argv[2]))))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["target", "predicted", "alone", "grow", "export"])
+    parser.add_argument("what", choices=["target", "predicted", "alone", "grow", "parquet", "arrow", "export"])
     parser.add_argument("rows", type=int, nargs="+")
     chosen, results = parser.parse_args(), []
-    shape = {"n_columns": 64, "dtype": "<f4", "target": None, "n": 1_000, "out": False, "told": None}
+    shape = {"n_columns": 64, "dtype": "<f4", "target": None, "n": 1_000, "out": False, "told": None, "kind": None}
     if chosen.what in ("target", "predicted", "alone"):
         shape |= {"target": 0.95, "n": None, "told": {"predicted": "beside", "alone": "alone"}.get(chosen.what)}
     if chosen.what == "alone":  # as many as are right; whoever wants more must answer each that is wrong
         shape |= {"target": 0.88}
+    if chosen.what in ("parquet", "arrow"):
+        shape |= {"n_columns": 16, "n": 200, "kind": chosen.what}
     if chosen.what == "export":
         shape |= {"n_columns": 16, "dtype": "<f2", "n": 200, "out": True}
     for n_rows in chosen.rows:

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     write_rows(tmp_path / "cost.csv", [cost | TIMES | {"seconds": 20.0, "peak_mb": 600, "revision_longest_s": 9.0}])
     growth: list[Row] = [
         {"n_rows": n, "answers": 1000, "seed": 0, "right": 0.96, "lower": 0.9, "seconds": 1.0, "passes": 3,
-         "processor_s": n / 1e3, "peak_mb": 200 + n / 1e4, **TIMES}
+         "processor_s": n / 1e3, "peak_mb": 200 + n / 1e4, "own_mb": 150.0, **TIMES}
         for n in (10_000, 100_000)
     ]  # fmt: skip
     write_rows(tmp_path / "growth.csv", growth)
@@ -61,7 +61,8 @@ def test_all_parts_are_told(folder: Path) -> None:
         assert ((folder / f"{name}.svg").exists(), f"({name}.svg)" in page) == (figure, figure)
     assert "| mnist | 0.90 | 200 | **101** (100-102, 3 seeds) |  | > 1,000 |" in page
     assert "1 of 2 with the betting" in page
-    assert "10,000 to 100,000 rows, 1,000 answers: processor seconds n^1.00" in page
+    assert "| 10,000 | 1,000 | 0 | 10.0 | 1.0 | 3 | 201 | 150 |" in page
+    assert "10,000 to 100,000 rows, 1,000 answers: processor seconds n^1.00, MB beside the page cache n^0.00" in page
 
 
 def test_where_others_win_is_said(folder: Path) -> None:

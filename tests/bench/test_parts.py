@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from bela.bench import PARTS, Scope, chosen_parts, run_parts
 from bela.bench._data import load_labelled, made_rows, missing
 from bela.bench._growth import exponent
+from bela.bench._memory import OwnMemory, own_mb
 from bela.bench._parts import Row, measure_missing, read_rows, write_rows
 from bela.errors import DatasetNotFound, ParameterError
 
@@ -58,6 +61,20 @@ def test_what_is_not_at_hand_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         load_labelled("trec")
 
 
+def test_memory_of_our_own_is_told_from_pages_of_files(tmp_path: Path) -> None:
+    """What is read from a file that is mapped is not counted, what is made is."""
+    np.save(tmp_path / "x.npy", np.ones(8_000_000))
+    before, memory = own_mb(), OwnMemory()
+    if before is None:
+        pytest.skip("nothing says it here")
+    assert np.load(tmp_path / "x.npy", mmap_mode="r").sum() == 8e6
+    assert (own_mb() or 0) < before + 20
+    held = np.ones(8_000_000)
+    assert (own_mb() or 0) > before + 55
+    assert before + 55 < (memory.close() or 0) < before + 200
+    del held
+
+
 def test_made_rows_are_the_same_each_time(own_cache: Path) -> None:
     """Rows are made once, and those that were begun and not ended are made anew."""
     first = made_rows(500)
@@ -68,6 +85,20 @@ def test_made_rows_are_the_same_each_time(own_cache: Path) -> None:
     assert (first.rows == second.rows).all()
     assert (first.truth == second.truth).all()
     assert first.rows.shape == (500, 64)
+
+
+def test_growth_goes_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 10^4 to 10^7 rows; what does not fit on the disk is left out with a sentence."""
+    room = [10**12]
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=room[0]))
+    assert [job["n_rows"] for job in GROWTH.jobs(Scope())[0]] == [10**4, 10**5, 10**6, 10**7]
+    room[0] = 10**9
+    jobs, said = GROWTH.jobs(Scope())
+    assert [job["n_rows"] for job in jobs] == [10**4, 10**5, 10**6]
+    assert len(said) == 1
+    assert "10,000,000 rows are left out" in said[0]
+    assert "no room for 2.6 GB" in said[0]
+    assert GROWTH.jobs(Scope(seeds=0)) == ([], [])
 
 
 def test_the_exponent_is_that_of_a_power() -> None:

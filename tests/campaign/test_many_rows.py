@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import bela
 from bela.campaign import StoredCampaign, create_campaign, open_campaign
+from bela.data import _blocks
 from bela.exports import check_export, export
 from bela.features import FeatureSource, _rows, learner_rows
 from bela.features._rows import KeptRows, ScaledRows
@@ -254,6 +256,28 @@ def test_what_rows_lean_on_is_found_once(data, tmp_path, monkeypatch):
         before = stored.campaign.book.n_revisions
         answer(stored, y, 140)
         assert stored.campaign.book.n_revisions > before
+
+
+def test_nothing_is_as_large_as_rows_by_classes_or_by_answers(tmp_path, monkeypatch):
+    """With more rows, no more than some bytes of each are in memory; of a revision, no more than eight are kept."""
+    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 256)
+    n_classes, n_answers, peaks = 20, 60, dict[int, int]()
+    for n_rows in (2_500, 5_000, 45_000):  # in the first, packages are loaded
+        rng = np.random.default_rng(5)
+        y = rng.integers(n_classes, size=n_rows)
+        path, folder = tmp_path / f"{n_rows}.npy", tmp_path / f"{n_rows}.bela"
+        np.save(path, (4 * rng.normal(size=(n_classes, 4))[y] + rng.normal(size=(n_rows, 4))).astype(np.float32))
+        with create_campaign(path, folder, budget=n_answers) as stored:
+            tracemalloc.start()
+            try:
+                answer(stored, y, n_answers)
+                peaks[n_rows] = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+            assert stored.campaign.book.n_revisions
+        for file in (folder / "revisions").rglob("*.arrays"):
+            assert file.stat().st_size < 8 * n_rows + 4_096
+    assert peaks[45_000] - peaks[5_000] < 25 * 40_000  # 4-byte numbers by classes would be 80 a row
 
 
 def test_a_change_of_the_rows_is_noticed(data, tmp_path):

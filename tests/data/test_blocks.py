@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 
 import numpy as np
 import pytest
 
-from bela.data import ArraySource, _blocks, scan_blocks
+from bela.data import ArraySource, _blocks, _watching, open_table, scan_blocks, watching_scans
 from bela.errors import DataError
 
 
@@ -50,3 +51,43 @@ def test_not_a_number_is_found_among_very_many_rows(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(DataError, match=r"4 place\(s\), the first in row 700"):
         ArraySource(np.load(tmp_path / "x.npy", mmap_mode="r"))
+
+
+def test_whoever_waits_is_told_how_far_a_scan_is(monkeypatch):
+    """Shares that grow to the end, now and then; of what is over at once, nothing."""
+    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 8)
+    told: list[float] = []
+    with watching_scans(told.append):
+        scan_blocks(1000, lambda rows: np.zeros(rows.stop - rows.start))
+        assert told == []
+        monkeypatch.setattr(_watching, "PATIENCE", -1.0)
+        monkeypatch.setattr(_watching, "OFTEN", -1.0)
+        scan_blocks(1000, lambda rows: np.zeros(rows.stop - rows.start))
+    assert told == [min(n, 1000) / 1000 for n in range(8, 1008, 8)]
+    told.clear()
+    scan_blocks(1000, lambda rows: np.zeros(rows.stop - rows.start))
+    assert told == []  # nobody waits any more
+
+
+def test_whoever_waits_is_told_at_the_end(monkeypatch):
+    """Who has been told of a beginning is told of the end, however soon it comes."""
+    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 8)
+    monkeypatch.setattr(_watching, "PATIENCE", -1.0)
+    monkeypatch.setattr(_watching, "OFTEN", 3600.0)
+    told: list[float] = []
+    with watching_scans(told.append):
+        scan_blocks(1000, lambda rows: np.zeros(rows.stop - rows.start))
+    assert told == [0.008, 1.0]
+
+
+def test_files_are_checked_with_a_bar_that_moves(tmp_path, monkeypatch):
+    """A single large file is one that somebody waits for as well."""
+    monkeypatch.setattr("bela.data._files._DIGESTED", 1000)
+    np.save(tmp_path / "x.npy", np.zeros((100, 8), np.float32))
+    told: list[tuple[str, float]] = []
+    table = open_table(tmp_path / "x.npy", progress=lambda *one: told.append(one))
+    assert table.fingerprint == hashlib.sha256((tmp_path / "x.npy").read_bytes()).hexdigest()
+    shares = [share for what, share in told if what == "checking the files"]
+    assert shares == sorted(shares)
+    assert len(shares) == 4
+    assert shares[-1] == 1.0

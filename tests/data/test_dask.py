@@ -14,7 +14,7 @@ import bela
 from bela.campaign import create_campaign, open_campaign
 from bela.campaign._predicted import read_predictions
 from bela.cli import app, main
-from bela.data import on_cluster, open_table
+from bela.data import on_cluster, open_table, watching_scans
 from bela.errors import ClusterError, DataError, ParameterError
 from bela.exports import check_export, export, read_certificate
 from bela.features import learner_features, learner_rows, prepare
@@ -184,6 +184,29 @@ def test_images_are_the_same(client, features):
     assert there.table.fingerprint == here.table.fingerprint
 
 
+def test_whoever_waits_for_a_cluster_is_told_how_far_it_is(client, blobs, monkeypatch):
+    """Shares of all rows that grow to the end, as in memory."""
+    for name in ("PATIENCE", "OFTEN"):
+        monkeypatch.setattr(f"bela.data._watching.{name}", -1.0)
+    source, told = prepare(da.from_array(blobs[0], chunks=(1_000, 24))).source, list[float]()
+    with watching_scans(told.append):
+        source.scan(lambda block: block[:, 0])
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert len(told) > 1
+
+
+def test_anything_that_labels_takes_a_collection(client, blobs):
+    """The one call that most people make, with an array of Dask and with a frame: what memory gives."""
+    X, y = blobs[0][:1_000], blobs[1][:1_000]
+    frame = pd.DataFrame(X).rename(columns=str)
+    for pair in ((X, da.from_array(X, chunks=(300, 24))), (frame, dd.from_pandas(frame, npartitions=3))):
+        here, there = (bela.label(data, y, budget=40, seed=1) for data in pair)
+        assert there.certificate == here.certificate
+        assert np.array_equal(there.labels, here.labels)
+        assert np.array_equal(there.probability, here.probability)
+
+
 def test_without_a_cluster_threads_compute(blobs, pets):
     """The same table, features and rows, one piece after the other."""
     X, frame = blobs[0], pets[0]
@@ -328,6 +351,52 @@ def test_a_campaign_goes_on_without_the_cluster_that_it_lost(pets, tmp_path):
         expected = list(rows)
         rows.clear()
         answer(stored.campaign, 40)
+    assert rows == expected
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_a_worker_that_is_killed_in_a_campaign_changes_nothing(cluster, client, blobs):
+    """The rows that it kept are computed anew by the others: the same questions, labels and certificate."""
+    X, y = blobs[0][: BLOCK_ROWS + 500], blobs[1]
+    (here, expected), n_before = campaign_of(X, y, 60), 0
+    there, asked = bela.Campaign(da.from_array(X, chunks=(1_000, 24)), seed=7, budget=60), list[int]()
+    while there.stop_reason is None:
+        if asked and not n_before:
+            n_before = len(asked)
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        for question in there.ask(20):
+            asked.append(question.row)
+            there.tell(question.id, y[question.row])
+    client.wait_for_workers(2, timeout=120)
+    assert 0 < n_before < len(asked)
+    assert asked == expected
+    assert there.certificate == here.certificate
+    assert np.array_equal(there.result().labels, here.result().labels)
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_a_campaign_goes_on_with_a_cluster_that_was_restarted(cluster, pets, tmp_path):
+    """It has forgotten all rows: a clear error, and the same campaign goes on there, with the questions of memory."""
+    write_parts(pets[0].assign(y=pets[1]), tmp_path / "pets")
+    path, rows, expected = tmp_path / "pets.bela", list[int](), list[int]()
+
+    def answer(campaign, asked, n):
+        while len(asked) < n:
+            [question] = campaign.ask()
+            asked.append(question.row)
+            campaign.tell(question.id, pets[1][question.row])
+
+    with on_cluster(cluster.scheduler_address):
+        with create_campaign(tmp_path / "pets", path, hidden=("y",), seed=3) as stored:
+            answer(stored.campaign, rows, 5)
+            distributed.default_client().restart(timeout=120)
+            with pytest.raises(ClusterError, match=r"has let go of the rows.* go on with the campaign"):
+                answer(stored.campaign, rows, 60)
+        with open_campaign(path) as stored:
+            assert stored.campaign.book.n_known == len(rows)
+            answer(stored.campaign, rows, 40)
+    with create_campaign(tmp_path / "pets", tmp_path / "here.bela", hidden=("y",), seed=3) as stored:
+        answer(stored.campaign, expected, 40)
     assert rows == expected
 
 

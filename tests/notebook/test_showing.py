@@ -83,9 +83,13 @@ class Place:
 
     def __init__(self) -> None:
         self.shown: list[bool] = []
+        self.scans: list[float] = []
 
     def show(self, campaign: Any, *, last: bool = False) -> None:
         self.shown.append(last)
+
+    def show_scan(self, share: float) -> None:
+        self.scans.append(share)
 
 
 @pytest.mark.parametrize(("progress", "expected"), [(None, [False, False, True]), (True, [False] * 6 + [True])])
@@ -109,6 +113,45 @@ def test_nothing_is_shown_if_nobody_wants_it(campaign: bela.Campaign) -> None:
     with watching(called.append, place=place) as look:
         look(campaign)
     assert (place.shown, called) == ([], [campaign])
+
+
+@pytest.mark.usefixtures("slow_scans")
+def test_a_long_way_through_all_rows_is_shown(campaign: bela.Campaign) -> None:
+    """As long as somebody waits for answers, too; after that it is nobody's business."""
+    place = Place()
+
+    def scan() -> None:
+        bela.data.scan_blocks(10 * 8192, lambda rows: np.zeros(rows.stop - rows.start))
+
+    with watching(True, place=place) as look:
+        scan()
+        assert place.scans == [n / 10 for n in range(1, 11)]
+        look(campaign)
+    assert place.shown == [False, True]
+    scan()
+    assert len(place.scans) == 10
+
+
+@pytest.fixture
+def slow_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each block be as if somebody had waited for it."""
+    for name in ("PATIENCE", "OFTEN"):
+        monkeypatch.setattr(f"bela.data._watching.{name}", -1.0)
+
+
+def test_scans_are_shown_in_words() -> None:
+    """In a terminal on the one line, in a log like any other line, in a notebook on the card."""
+    clock, log, terminal = Clock(), io.StringIO(), io.StringIO()
+    lines = LogPlace(log, clock)
+    for second in range(60):
+        clock.now = second
+        lines.show_scan(second / 60)
+    assert log.getvalue().splitlines() == [f"bela: going through all rows: {share} %" for share in (16, 50)]
+    line = TerminalPlace(terminal)
+    line.show_scan(0.5)
+    assert "going through all rows: 50 %" in terminal.getvalue()
+    line.show_scan(1.0)
+    assert terminal.getvalue().endswith("\r\x1b[2K")
 
 
 def test_a_log_gets_a_line_now_and_then(campaign: bela.Campaign) -> None:
@@ -150,3 +193,6 @@ def test_a_notebook_has_one_card(campaign: bela.Campaign, monkeypatch: pytest.Mo
         place.show(campaign, last=last)
     assert len(shown) == 1
     assert "Done" in shown[0]
+    place.show_scan(0.25)
+    assert len(shown) == 1
+    assert "25 %" in shown[0]

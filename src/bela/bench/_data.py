@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,6 +86,15 @@ def load_features(name: str) -> FloatArray:
     rows = load_labelled(name).rows
     found = learner_features((rows if isinstance(rows, PreparedData) else prepare(rows)).source)
     return np.ascontiguousarray(found if isinstance(found, np.ndarray) else found.dense, dtype=np.float32)
+
+
+def lacks_room(n_rows: int) -> str | None:
+    """Say that made rows are not there and have no room; None where they are, or may be made."""
+    folder, size = cache_folder() / "bench", n_rows * 4 * (MADE_FEATURES + 1)
+    if (folder / f"made-{n_rows}.npy").exists():
+        return None
+    free = shutil.disk_usage(next(place for place in (folder, *folder.parents) if place.exists())).free
+    return f"{n_rows:,} rows are left out: {folder} has no room for {size / 1e9:.1f} GB" if size > free else None
 
 
 def made_rows(n_rows: int) -> LabelledData:

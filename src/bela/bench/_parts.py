@@ -29,7 +29,7 @@ class Scope:
 
     seeds: int = 1
     quick: bool = False
-    most_rows: int = 1_000_000
+    most_rows: int = 10_000_000
     methods: tuple[str, ...] | None = None  # all of them
 
 

@@ -188,7 +188,8 @@ def _held(rows: Sequence[Row]) -> list[str]:
     return [
         "### How many rows they can hold",
         "Peak memory after 20 answers about made rows of 64 float32 numbers. The last column is an extrapolation "
-        "from the two largest sizes that were measured.",
+        "from the two largest sizes that were measured. For BELA it says too little: it learns on a sample where there "
+        "are more than 200,000 rows, and what it takes then is measured with growth (`--only c`).",
         table(lines),
     ]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias
 
+from bela.data import watching_scans
 from bela.display import card, draw_share
 from bela.shares import percent_text, share_text
 
@@ -20,6 +21,7 @@ _PATIENCE = 2.0  # seconds in which nothing is shown
 _OFTEN = 0.2  # seconds between two looks
 _FIRST_LINE, _SLOWER = 10.0, 2.0  # seconds to the first line of a log, and how much longer each takes than the last
 _LONGEST = 600.0
+SCANNING = "going through all rows"
 
 
 class ProgressPlace(Protocol):
@@ -27,6 +29,9 @@ class ProgressPlace(Protocol):
 
     def show(self, campaign: Campaign, *, last: bool = False) -> None:
         """Show how far it has come."""
+
+    def show_scan(self, share: float) -> None:
+        """Show which share of all rows somebody has gone through who labels them anew, or finds what is alike."""
 
 
 class NotebookPlace:
@@ -37,9 +42,16 @@ class NotebookPlace:
 
     def show(self, campaign: Campaign, *, last: bool = False) -> None:
         """Replace the card."""
+        self._replace(card("Done" if last else "Labelling", in_words(campaign), [_bar(campaign)]))
+
+    def show_scan(self, share: float) -> None:
+        """Replace the card by one that says so, until there is something else to be said."""
+        self._replace(card("Labelling", scan_in_words(share)))
+
+    def _replace(self, html: str) -> None:
         from IPython.display import HTML, display
 
-        shown = HTML(card("Done" if last else "Labelling", in_words(campaign), [_bar(campaign)]))
+        shown = HTML(html)
         if self._handle is None:
             self._handle = display(shown, display_id=True)
         else:
@@ -54,7 +66,14 @@ class TerminalPlace:
 
     def show(self, campaign: Campaign, *, last: bool = False) -> None:
         """Write the line anew."""
-        self._stream.write("\r\x1b[2K" + ("" if last else in_words(campaign)[:79]))
+        self._write("" if last else in_words(campaign))
+
+    def show_scan(self, share: float) -> None:
+        """Write a line about that, and clear it in the end."""
+        self._write("" if share >= 1 else scan_in_words(share))
+
+    def _write(self, words: str) -> None:
+        self._stream.write(f"\r\x1b[2K{words[:79]}")
         self._stream.flush()
 
 
@@ -68,11 +87,21 @@ class LogPlace:
 
     def show(self, campaign: Campaign, *, last: bool = False) -> None:
         """Write a line if it is time for one."""
-        if self._clock() < self._next or last:
-            return
+        if not last and self._is_time():
+            self._write(in_words(campaign))
+
+    def show_scan(self, share: float) -> None:
+        """Write a line about that, likewise."""
+        if self._is_time():
+            self._write(scan_in_words(share))
+
+    def _is_time(self) -> bool:
+        return self._clock() >= self._next
+
+    def _write(self, words: str) -> None:
         self._wait = min(_SLOWER * self._wait, _LONGEST)
         self._next = self._clock() + self._wait
-        print(f"bela: {in_words(campaign)}", file=self._stream, flush=True)
+        print(f"bela: {words}", file=self._stream, flush=True)
 
 
 @contextmanager
@@ -87,20 +116,31 @@ def watching(
         yield progress or None
         return
     place = place or _find_place()
-    shown: Campaign | None = None
+    seen: Campaign | None = None
+    is_shown = False
     due = clock() + (0.0 if progress else _PATIENCE)
 
     def look(campaign: Campaign) -> None:
-        nonlocal shown, due
+        nonlocal seen, is_shown, due
+        seen = campaign
         if clock() >= due:
             place.show(campaign)
-            shown, due = campaign, clock() + _OFTEN
+            is_shown, due = True, clock() + _OFTEN
+
+    def look_at_scan(share: float) -> None:
+        nonlocal is_shown
+        if clock() >= due:
+            place.show_scan(share)
+            is_shown = True
 
     try:
-        yield look
+        with watching_scans(look_at_scan):
+            yield look
     finally:
-        if shown is not None:
-            place.show(shown, last=True)
+        if is_shown and seen is not None:
+            place.show(seen, last=True)
+        elif is_shown:
+            place.show_scan(1.0)
 
 
 def in_words(campaign: Campaign) -> str:
@@ -114,6 +154,15 @@ def in_words(campaign: Campaign) -> str:
     word = certificate.guarantee.word
     answers = "1 answer" if campaign.n_asked == 1 else f"{campaign.n_asked:,} answers"
     return f"{answers}, at least {share_text(certificate.lower)} {word}{aim}"
+
+
+def scan_in_words(share: float) -> str:
+    """Say in a line how far somebody has come who goes through all rows.
+
+    >>> scan_in_words(0.427)
+    'going through all rows: 42 %'
+    """
+    return f"{SCANNING}: {int(100 * share)} %"
 
 
 def _bar(campaign: Campaign) -> str:

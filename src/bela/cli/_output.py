@@ -7,12 +7,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bela.campaign import Campaign, LogPlace
+from bela.campaign import SCANNING, Campaign, LogPlace
 from bela.cli._showing import escape
 from bela.cli._terminal import describe
+from bela.data import watching_scans
 from bela.errors import ParameterError
 from bela.records import Json
 
@@ -69,10 +71,11 @@ class Output:
 
     @contextmanager
     def bars(self) -> Iterator[Bars]:
-        """Show a bar for each long piece of work."""
+        """Show a bar for each long piece of work, and one for each time that all rows are gone through."""
         bars = Bars(self)
         try:
-            yield bars
+            with watching_scans(partial(bars, SCANNING)):
+                yield bars
         finally:
             bars.progress.stop()
 
@@ -116,9 +119,10 @@ def make_progress(*, transient: bool = False) -> Progress:
 def watch(name: str) -> Iterator[Callable[[Campaign], None]]:
     """Show a bar that fills as the bound climbs to the target, or as the budget is used where there is none.
 
-    Where stderr is no terminal, there is a line now and then.
+    Another one comes for as long as it takes to go through all rows, where that is long. Where stderr is no terminal,
+    there is a line now and then.
     """
-    last, lines = 0.0, LogPlace(sys.stderr)
+    last, lines, scan = 0.0, LogPlace(sys.stderr), None
     with make_progress(transient=True) as bars:
         task = bars.add_task(name, total=None, state="looking at the data")
 
@@ -135,4 +139,13 @@ def watch(name: str) -> Iterator[Callable[[Campaign], None]]:
             state = describe(campaign) + (f" · cost {cost:.6g}" if cost else "")
             bars.update(task, total=total, completed=done, state=state)
 
-        yield show
+        def show_scan(share: float) -> None:
+            nonlocal scan
+            if bars.disable:
+                lines.show_scan(share)
+                return
+            scan = bars.add_task(SCANNING, total=1.0, state="") if scan is None else scan
+            bars.update(scan, completed=share, visible=share < 1)
+
+        with watching_scans(show_scan):
+            yield show

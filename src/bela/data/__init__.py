@@ -17,11 +17,12 @@ from bela.data._places import is_address, is_dataset, is_elsewhere, name_in_addr
 from bela.data._readers import READERS, OpenFile, Reader, readers_by_ending
 from bela.data._stacked import stack_tables
 from bela.data._table import ArrowTable
+from bela.data._watching import watching_scans
 
 __all__ = [
     "DATASETS", "READERS", "ArraySource", "ArrayTable", "ArrowTable", "CodedColumn", "Dataset", "OpenFile", "Reader",
     "SourceRows", "cache_folder", "code_values", "coded_labels", "column_labels", "given_labels", "image_endings",
     "index_column", "is_address", "is_dataset", "is_elsewhere", "is_no_image", "label_notices", "load_dataset",
     "name_in_address", "on_cluster", "open_image", "open_table", "readers_by_ending", "row_ids", "scan_blocks",
-    "stack_tables", "upright", "writing",
+    "stack_tables", "upright", "watching_scans", "writing",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
+from bela.data._watching import ScanWatch
 from bela.protocols import BLOCK_ROWS
 from bela.records import AnyArray
 from bela.storage import empty_array
@@ -25,11 +26,13 @@ def scan_blocks(n_rows: int, function: Callable[[slice], AnyArray]) -> AnyArray:
         with one_thread_each():
             return np.concatenate([function(block) for block in blocks])
     joined: AnyArray | None = None
+    tell = ScanWatch()
     with one_thread_each(), ThreadPoolExecutor(n_threads) as pool:
         for rows, found in _in_order(pool, function, blocks, AHEAD * n_threads):
             if joined is None:
                 joined = empty_array((n_rows, *found.shape[1:]), found.dtype)
             joined[rows] = found
+            tell(rows.stop / n_rows)
     return np.asarray(joined)
 
 

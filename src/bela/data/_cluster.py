@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from bela._functions import said
 from bela.data._blocks import one_thread_each
+from bela.data._watching import ScanWatch
 from bela.errors import BelaError, ClusterError, DataError
 from bela.protocols import BLOCK_ROWS
 from bela.records import AnyArray, IntArray
@@ -262,12 +263,14 @@ class ClusterBlocks(Generic[Block]):
         sent = self.cluster.value(function)
         tasks = [self.cluster.task(_scan, piece, rows, self.cut, sent) for piece, rows in self._pieces()]
         joined: AnyArray | None = None
+        tell = ScanWatch()
         for (_, rows), found in zip(self._pieces(), self.cluster.results(tasks), strict=True):
             if len(tasks) == 1:
                 return np.asarray(found)
             if joined is None:
                 joined = empty_array((self.n_rows, *found.shape[1:]), found.dtype)
             joined[rows.start : rows.stop] = found
+            tell(rows.stop / self.n_rows)
         return np.asarray(joined)
 
     def each(self, function: Callable[[int, Block], Found]) -> Iterator[Found]:

@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = Callable[[str, float], object]
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # how files are compressed, by the ending
-_BLOCK = 1 << 20
+_BLOCK, _DIGESTED = 1 << 20, 1 << 23
 _SETTLED_NS = 2 * 10**9  # a file may change twice within one tick of its clock: 2 s is the coarsest in use
 _MARKS = {  # the longer ones first, as one begins like another
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
@@ -127,10 +128,9 @@ class DigestBook:
         for file in files:
             digest = self.known(file)
             if digest is None:
-                digest = _sha256(file)
+                digest = _sha256(file, partial(self._tell, done, total))
                 if time.time_ns() - file.mtime_ns < _SETTLED_NS:
                     self._unsettled.add(file.name)
-                self._progress("checking the files", done / total)
             found.append(digest)
             done += file.size
             self._known[file.name] = [file.size, file.mtime_ns, digest]
@@ -143,12 +143,20 @@ class DigestBook:
             self._kept = kept
         return found
 
+    def _tell(self, done: int, total: int, n_read: int) -> None:
+        self._progress("checking the files", (done + n_read) / total)
 
-def _sha256(file: DataFile) -> str:
-    with readable(file.path), file.path.open("rb") as content:
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
+
+def _sha256(file: DataFile, tell: Callable[[int], object]) -> str:
+    """Return the digest of a file; `tell` is called with the number of bytes that were read, now and then."""
+    digest, block, n_read = hashlib.sha256(), memoryview(bytearray(min(_DIGESTED, file.size + 1))), 0
+    with readable(file.path), file.path.open("rb", buffering=0) as content:
+        while n := content.readinto(block):
+            digest.update(block[:n])
+            n_read += n
+            tell(n_read)
     file.check_unchanged()
-    return digest
+    return digest.hexdigest()
 
 
 @contextlib.contextmanager

@@ -15,7 +15,9 @@ import pyarrow as pa
 from bela.data._arrow import as_texts, index_column, is_coded, plain, to_python
 from bela.data._coded import arrow_blocks
 from bela.data._digests import U64, digest_batch
+from bela.data._watching import ScanWatch
 from bela.errors import DataError, ParameterError, QuestionError
+from bela.storage import empty_array
 
 _BLOCK_BYTES, _SHOWN = 32 << 20, 64
 
@@ -176,7 +178,12 @@ def shown_batch(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
 
 def digests_of(table: ArrowTable) -> U64:
     """Return a digest of each row, made from its values."""
-    return np.concatenate([digest_batch(batch) for batch in table.stored()])
+    found, n_done, tell = empty_array((table.n_rows,), np.uint64), 0, ScanWatch()
+    for batch in table.stored():
+        found[n_done : n_done + batch.num_rows] = digest_batch(batch)
+        n_done += batch.num_rows
+        tell(n_done / table.n_rows)
+    return found
 
 
 def _blocks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
