@@ -182,3 +182,24 @@ def test_what_was_answered_anew_teaches():
     assert any(learnt & rows for learnt, _ in seen)
     assert (campaign.result().labels != "odd").all()
     assert UNKNOWN not in campaign.assessment.labelling.codes
+
+
+def test_what_was_taken_back_can_be_deleted_again():
+    """Rows that a deletion opened, and undo answered, are opened by the next one like any; the campaign goes on."""
+    rng = np.random.default_rng(5)
+    X = np.concatenate([rng.normal(8 * k, 1, (100, 2)) for k in range(3)])
+    campaign = Campaign(X, classes=["a", "b", "c"], learner=MERGING.RUNS.Nearby(X, 0), budget=200)
+    while campaign.n_asked < 60:
+        for question in campaign.ask():
+            campaign.tell(question.id, "abc"[question.row // 100])
+    n_known = len(campaign.book.answered)
+    for _ in range(2):
+        campaign.delete_class("b")
+        assert len(campaign.book.answered) < n_known
+        campaign.undo()
+        assert len(campaign.book.answered) == n_known
+    while campaign.stop_reason is None:
+        for question in campaign.ask():
+            campaign.tell(question.id, "abc"[question.row // 100])
+    right = np.mean(campaign.result().labels == np.repeat(["a", "b", "c"], 100))
+    assert n_known / 300 < campaign.certificate.lower <= right

@@ -271,7 +271,8 @@ class Certificates:
         self.revisions[:] = [_merged(revision, book) for revision in self._unmerged]
         again = [row.row for row in change.rows if row.code == UNKNOWN]
         for row in again:
-            del self.said[row], self.told[row]
+            del self.said[row]
+            self.told.pop(row, None)  # a row that a deletion taken back has answered was never told
         self.said.update((row.row, [row.code]) for row in change.rows if row.code != UNKNOWN)
         self.certified = None
         self._forget()
