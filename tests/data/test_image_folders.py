@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -71,9 +72,9 @@ def test_images_are_read_once(folder: Path, tmp_path: Path, monkeypatch: pytest.
     seen: list[str] = []
     real = files._sha256
 
-    def spy(file: files.DataFile) -> str:
+    def spy(file: files.DataFile, tell: Callable[[int], object]) -> str:
         seen.append(file.name)
-        return real(file)
+        return real(file, tell)
 
     monkeypatch.setattr(files, "_sha256", spy)
     told: list[tuple[str, float]] = []

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -138,10 +139,9 @@ def test_the_page_of_one_person_ends_well(template: Path, tmp_path: Path) -> Non
     folder = tmp_path / "mine.bela"
     server = Server("label", template / "pets.csv", "--campaign", folder, "--hide", "secret", "--method", "random")
     with server.listen():
-        for _ in range(100):
-            questions = server.post("/api/lease", n=1)["questions"]
-            if questions:
-                break
+        until = time.monotonic() + 60.0
+        while not (questions := server.post("/api/lease", n=1)["questions"]) and time.monotonic() < until:
+            time.sleep(0.05)
         answer = {"question": questions[0]["id"], "label": "cat"}
         assert server.post("/api/answers", answers=[answer])["state"]["team"] is False
         assert server.end(signal.SIGINT) == 0
