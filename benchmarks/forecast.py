@@ -68,7 +68,8 @@ def summary(results: list[dict[str, Any]]) -> str:
     held = [r["low"] <= r["took"] <= r["high"] for r in told]
     ratios = [r["high"] / max(r["low"], 1) for r in told]
     early = [r["moment"] for r in results if r["prospect"].startswith("too early")]
-    lines = ["# Forecasts", "", "Written by `python benchmarks/forecast.py`.", ""]
+    seeds = f"{len({r['seed'] for r in results})} of each data set below"
+    lines = ["# Forecasts", "", f"Written by `python benchmarks/forecast.py`; campaigns: {seeds}.", ""]
     if told:
         said = f", last after {max(early)} answers" if early else ""
         lines += [

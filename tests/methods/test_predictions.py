@@ -1,5 +1,7 @@
 """Campaigns with predictions: alive from the first draw, and as honest as without, whatever was predicted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,7 +9,7 @@ from scipy import stats
 import bela
 from bela.campaign import Campaign, _inputs
 from bela.errors import BelaError
-from bela.methods.bela._planning import take_stock
+from bela.methods.bela._planning import make_ladder, take_stock
 from bela.records import Prospect, Role
 
 RUNS, N = 14, 150
@@ -142,17 +144,18 @@ def test_what_is_no_prediction(wrong):
         result.predict(np.eye(30)[:2], wrong)
 
 
-def test_it_is_too_early_to_say_before_200_answers_only():
-    """Draws that were just released leave a forecast, if there are answers enough: the ladder is not emptied again."""
+@pytest.mark.parametrize("n_answers", [60, 220])
+def test_it_is_too_early_to_say_before_200_answers_only(n_answers):
+    """Where all draws were just released there is hardly one: with answers enough something is said all the same."""
     rng = np.random.default_rng(2)
-    truth = rng.integers(0, 3, 900)
-    campaign = Campaign(rng.normal(size=(900, 4)) + 1.2 * np.eye(3, 4)[truth], target=0.85, seed=1)
-    while campaign.stop_reason is None and campaign.n_asked < 400:
+    truth = rng.integers(0, 3, 600)
+    campaign = Campaign(rng.normal(size=(600, 4)) + 1.2 * np.eye(3, 4)[truth])
+    while campaign.n_asked < n_answers:
         for question in campaign.ask():
             campaign.tell(question.id, int(truth[question.row]))
-        if campaign.n_asked >= 200:
-            assert all(rung.prospect is not Prospect.TOO_EARLY for rung in campaign.ladder)
-    assert campaign.n_asked > 200
+    stock = take_stock(campaign.book, campaign.method.certificates, campaign.method.epoch)
+    early = {rung.prospect is Prospect.TOO_EARLY for rung in make_ladder(replace(stock, n_draws=0), campaign.book, 0.0)}
+    assert early == {n_answers < 200}
 
 
 def test_what_others_have_predicted_is_on_no_learning_curve():

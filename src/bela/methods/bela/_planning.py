@@ -8,7 +8,7 @@ import numpy as np
 from bela.book import Book
 from bela.bounds import ErrorBets, draws_needed, draws_to_mend, likely_shares, share_lower
 from bela.methods.bela._certificates import Certificates
-from bela.methods.bela._looks import Epoch, first_size, likely_error
+from bela.methods.bela._looks import Epoch, likely_error
 from bela.methods.bela._revision import Revision
 from bela.records import RUNGS, FloatArray, Forecast, Prospect, Role, Rung
 from bela.shares import allowed_errors
@@ -60,11 +60,11 @@ def take_stock(book: Book, certificates: Certificates, epoch: Epoch) -> Situatio
     replay = certificates.replay(last, book.declined, start=epoch.start)
     later = left + certificates.returned(book)
     taught = [revision for revision in certificates.revisions if revision.n_training]
-    recent = taught[-_RECENT:] or certificates.revisions[-1:]  # what others have predicted is on no learning curve
+    recent = taught[-_RECENT:]  # what others have predicted is on no learning curve
     return Situation(
         book=book, certified=certificates.revisions[last],
         alpha=RELEASE * left if index is None else certificates.alpha_of(index),
-        sizes=np.array([max(revision.n_training, 1) for revision in recent], dtype=float),
+        sizes=np.array([revision.n_training for revision in recent], dtype=float),
         errors=np.array([likely_error(revision, epoch, certificates.said) for revision in recent]),
         later_alpha=RELEASE * later,
         released=index is not None, n_draws=replay.n_draws, bets=replay.bets, mends=certificates.mends,
@@ -184,9 +184,7 @@ class _Ahead:
             self.sizes[0] = now.n_training
             self.sizes[1:] = np.maximum(self.sizes[1:], min(AGAIN * now.n_training, book.n_rows))
         self.extra = np.maximum(self.sizes - n_known, 0.0)  # training answers that are yet to come
-        # What others have predicted is as good as it is; the usual curve begins where the first answers have taught.
-        base = now.n_training or first_size(book.n_rows)
-        self.factor = np.maximum(self.sizes / base, 1.0) ** -_slope(situation)
+        self.factor = (self.sizes / now.n_training) ** -_slope(situation)
 
     def costs(self, target: float) -> tuple[FloatArray, FloatArray]:
         """Answers still needed, for each quantile: to certify the present labels, if at all, or to train on."""
