@@ -50,6 +50,16 @@ def test_texts_become_directions(dtype):
     np.testing.assert_allclose(prepared.dense[:5], prepared.dense[200:], atol=0.05)
 
 
+def test_of_many_columns_the_direction_counts():
+    """A picture that is twice as far from the mean of all, as it has more contrast, stays where it was."""
+    X = np.abs(RNG.normal(size=(300, 400))) @ RNG.normal(size=(400, 400)) / 20
+    X -= X.mean(axis=0)
+    bright = np.vstack([X, X[:5] * 2, -X[:5] * 2])
+    dense = prepare_features(bright).dense
+    np.testing.assert_allclose(dense[:5], dense[300:305], atol=0.02)
+    np.testing.assert_allclose(dense[:5], -dense[305:], atol=0.02)
+
+
 def test_mean_squared_norm_is_one():
     """Whatever the data, the learner sees rows of mean squared norm 1."""
     for X in (load_wine().data, load_digits().data, RNG.normal(size=(400, 600)) + 5):

@@ -39,7 +39,7 @@ from bela.protocols import Source, Table
 from bela.records import Json, Matrix
 from bela.storage import find_kept, keep
 
-FEATURES_VERSION = 3  # to be raised with every change of what features are made of
+FEATURES_VERSION = 4  # to be raised with every change of what features are made of
 FIT_SHARE = 0.3  # of the time, roughly
 MOST_UNREADABLE = 0.5  # of the rows: beyond, it is no accident
 

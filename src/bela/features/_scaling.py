@@ -46,10 +46,14 @@ class Components:
         return int(self.basis.shape[1])
 
     @classmethod
-    def fit(cls, X: Floats, n_components: int, *, weight: float = 1.0) -> Self:
-        """Find the leading components of a sample of rows; components without any spread are left out."""
+    def fit(cls, X: Floats, n_components: int, *, weight: float = 1.0, metric: Floats | None = None) -> Self:
+        """Find the leading components of a sample of rows; components without any spread are left out.
+
+        With a `metric`, they are those of the rows times this matrix.
+        """
         mean = X.mean(axis=0, dtype=np.float64).astype(np.float32)
         centred = X - mean
+        centred = centred if metric is None else centred @ metric
         n_rows, n_columns = X.shape
         wide = n_rows < n_columns  # the smaller of the two products has the same spectrum
         gram = centred @ centred.T if wide else centred.T @ centred
@@ -65,7 +69,8 @@ class Components:
         # a fixed sign, as solvers differ
         vectors = vectors * np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(len(spread))])
         scale = weight / np.sqrt(float(spread.sum()) / n_rows)
-        return cls(mean=mean, basis=np.ascontiguousarray(vectors * scale, np.float32))
+        basis = np.asarray(vectors * scale, np.float32)
+        return cls(mean=mean, basis=np.ascontiguousarray(basis if metric is None else metric @ basis))
 
     def transform(self, X: Floats, *, out: Floats | None = None) -> Floats:
         """Project rows."""
@@ -202,9 +207,13 @@ def _scaling_of(floats: Floats) -> Scaling:
 
 
 def reduced(seen: AnyArray, components: Components | None, mean: AnyArray, norm: float) -> Floats:
-    """Return rows as components where there are any, or else centred, with mean squared norm 1."""
+    """Return rows as components where there are any, or else centred, with mean squared norm 1.
+
+    Of many columns the direction alone counts: how long a row is, is how bright a picture is or how sure a network, and
+    the short ones would be neighbours of everything.
+    """
     if components is not None:
-        return components.transform(np.asarray(seen, np.float32))
+        return unit_directions(components.transform(np.asarray(seen, np.float32)))
     return np.asarray((seen - mean).astype(np.float32) / np.float32(norm))
 
 
