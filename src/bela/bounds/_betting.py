@@ -21,6 +21,7 @@ _N_LEVELS = 44
 _SPREAD = 0.03  # of an expert's level, spread evenly over the bins, so that no bin is ever called faultless
 _DOUBT = 0.05  # of the prior, spread evenly over the experts, so that a wrong prior costs 6 nats at most
 _OWN = 200.0  # draws after which a bin's own record weighs as much as the curves
+_SURELY: FloatArray = np.array([0.3])  # quantile of the errors: even with so few, some must be found
 _FLOOR = 1e-280  # of a weight: keeps the mixture of low levels defined when all of them have been refuted
 
 _STAKES: FloatArray = 0.1 * 2.0 ** np.arange(9)  # of a bet on a lower bound; its fortune is the mean over all of them
@@ -100,6 +101,19 @@ class ErrorCurves:
             mixed /= np.cumsum(weight.sum(axis=1))[:, None]
             self._mixed = (_OWN * mixed + self._wrong) / (_OWN + self._seen)
         return self._mixed[np.maximum(np.searchsorted(self.levels, level, side="right") - 1, 0)]
+
+    def likely(self, quantiles: FloatArray) -> FloatArray:
+        """Return shares of errors in each bin, one row a quantile of the overall share."""
+        mean: FloatArray = self.guess(np.ones(1))[0]
+        weight = np.exp(self._log_weight - self._log_weight.max()).sum(axis=1)
+        overall = float(weight @ self.levels) / float(weight.sum())
+        # Levels are a third apart, which near a target is all the difference: each stands for those half way to the
+        # next.
+        places = np.log(self.levels / (1.0 - self.levels))
+        edges = np.concatenate([places[:1], 0.5 * (places[1:] + places[:-1]), places[-1:]])
+        below = np.concatenate([[0.0], np.cumsum(weight) / weight.sum()])
+        levels: FloatArray = 1.0 / (1.0 + np.exp(-np.interp(quantiles, below, edges)))
+        return np.asarray(np.clip(mean * (levels / overall)[:, None], 1e-5, 0.98))
 
 
 @BOUNDS.register("bets")
@@ -186,8 +200,9 @@ class ErrorBets(Population):
         """Propose draw weights for the rows of each bin, of mean 1 over the rows left.
 
         They are those that refute soonest that a share `level` of the rows left is wrong, by default as many as matter.
-        Where so many errors are expected that more must be found than may stay, rows that are likely wrong are drawn
-        most. Any other positive weights are as valid, if they are fixed before the draw: record what was used.
+        Where there are most likely so many errors that some must be found, rows that are likely wrong are drawn most:
+        not before, as draws that look for errors show later that there are few. Any other positive weights are as
+        valid, if they are fixed before the draw: record what was used.
         """
         if self._bin is not None:
             raise ParameterError("weights are proposed for bins: regroup the rows that are left into bins first")
@@ -198,12 +213,12 @@ class ErrorBets(Population):
         if level is not None:
             return self._even(level, share)
         target = min(self.errors_upper - self.found, math.inf if self.aim is None else self.aim + 1)
-        if self.aim is not None and self.mend:
-            likely: FloatArray = self._curves.guess(np.ones(1))[0]
-            if needs_mending(self.left, likely, self.aim):
-                nats = self._threshold + HESITATION - max(self.nats_won(self.aim + 1 + self.found), 0.0)
-                return mending_weights(self.left, likely, best_power(self.left, likely, self.aim, nats))
-        return self._even(max(target, 1) / n_left, share)
+        likely = self._curves.likely(_SURELY)[0] if self.aim is not None and self.mend else None
+        if self.aim is None or likely is None or not needs_mending(self.left, likely, self.aim):
+            return self._even(max(target, 1) / n_left, share)
+        expected: FloatArray = self._curves.guess(np.ones(1))[0]
+        nats = self._threshold + HESITATION - max(self.nats_won(self.aim + 1 + self.found), 0.0)
+        return mending_weights(self.left, expected, best_power(self.left, expected, self.aim, nats))
 
     def _even(self, level: float, share: FloatArray) -> FloatArray:
         level = min(level, 1.0 - 1e-9)

@@ -92,13 +92,4 @@ def draws_needed(
 
 def likely_shares(bets: ErrorBets, quantiles: FloatArray) -> FloatArray:
     """Shares of errors in each bin, one row a quantile of the overall share, as the bets see it by now."""
-    curves = bets._curves
-    mean: FloatArray = curves.guess(np.ones(1))[0]
-    weight = np.exp(curves._log_weight - curves._log_weight.max()).sum(axis=1)
-    overall = float(weight @ curves.levels) / float(weight.sum())
-    # Levels are a third apart, which near a target is all the difference: each stands for those half way to the next.
-    places = np.log(curves.levels / (1.0 - curves.levels))
-    edges = np.concatenate([places[:1], 0.5 * (places[1:] + places[:-1]), places[-1:]])
-    below = np.concatenate([[0.0], np.cumsum(weight) / weight.sum()])
-    levels: FloatArray = 1.0 / (1.0 + np.exp(-np.interp(quantiles, below, edges)))
-    return np.asarray(np.clip(mean * (levels / overall)[:, None], 1e-5, 0.98))
+    return bets._curves.likely(quantiles)

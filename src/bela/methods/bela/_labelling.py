@@ -52,17 +52,22 @@ def _n_predicted(codes: IntArray) -> int:
 
 
 def first_questions(setup: Setup, learner: Learner, rng: np.random.Generator) -> IntArray:
-    """Return rows to ask before anything is known: they cover the data, or what others are not sure of.
+    """Return rows to ask before anything is known: they cover the data; every other is one that others are not sure of.
 
-    Typical rows are easy ones. Whoever judged predictions by them would believe too much.
+    Typical rows are easy ones: whoever judged predictions by them alone would believe too much. And doubtful ones alone
+    teach little about all others where the predictions turn out to be worth nothing.
     """
-    usual = learner.first_questions()
+    usual = np.asarray(learner.first_questions())
     if not len(predicted_classes(setup)):
-        return np.asarray(usual)
+        return usual
     predicted, nothing = [one.codes for one in setup.predictions.values()], np.array([], dtype=np.intp)
     fit = learner.fit(nothing, nothing, predicted)
     asked = np.zeros(setup.source.n_rows, dtype=bool)
-    return np.asarray(learner.next_questions(fit, asked, len(usual), uniform_share=0.0, rng=rng).rows)
+    doubtful = learner.next_questions(fit, asked, len(usual), uniform_share=0.0, rng=rng).rows
+    n = min(len(usual), len(doubtful))
+    both = np.stack([usual[:n], doubtful[:n]], axis=1).ravel()
+    _, first = np.unique(both, return_index=True)
+    return np.asarray(both[np.sort(first)][: len(usual)])
 
 
 def label_rows(book: Book, best: Revision | None, right: float, predictions: Mapping[str, Prediction]) -> Labelling:

@@ -16,8 +16,8 @@ from bela.methods.bela._population import AllBut
 from bela.records import UNKNOWN, AnyArray, BoolArray, FloatArray, IntArray
 from bela.storage import digest_arrays, empty_array
 
-VERSION = 10  # to be raised with every change of what a revision comes to, or of when one is made
-SAMPLED_VERSION = 11  # the same where it comes by a sample of the rows
+VERSION = 12  # to be raised with every change of what a revision comes to, or of when one is made
+SAMPLED_VERSION = 13  # the same where it comes by a sample of the rows
 _CAUTION = 20.0  # nats of log-loss that it takes to change the fit's own view of its errors by a factor of e
 # What the learner thinks of its errors is right within a factor of two with a hundred answers, later within a third:
 # it is worth as much as so many errors that were seen.
