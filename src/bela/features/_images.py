@@ -92,10 +92,10 @@ def sample_of_images(images: AnyArray, *, seed: int = 0) -> AnyArray:
 
 
 def image_features(images: AnyArray, *, seed: int = 0) -> Floats:
-    """Turn images into rows of at most 192 features.
+    """Turn images into rows of at most 256 features.
 
     >>> image_features(np.random.default_rng(0).integers(0, 255, (300, 28, 28), np.uint8)).shape
-    (300, 192)
+    (300, 256)
     """
     return fit_image_features(images, seed=seed).transform(images)
 
