@@ -129,7 +129,7 @@ def test_likely_classes_come_first_in_a_grid_and_never_for_single_rows(visit, se
     names = [str(number) for number in range(10)] + [
         f"kind {letter}{other}" for letter in "abcd" for other in "efghijkl"
     ]
-    server = serve("likely", classes=names, answered=70)
+    server = serve("likely", classes=names, answered=30)
     hal = visit(server.url)
 
     def answer_blind() -> None:

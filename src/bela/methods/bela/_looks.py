@@ -18,7 +18,7 @@ from bela.learning import Answers
 from bela.methods.bela._population import AllBut
 from bela.methods.bela._revision import Revision
 from bela.protocols import Setup
-from bela.records import UNKNOWN, BoolArray, IntArray
+from bela.records import UNKNOWN, BoolArray
 
 TRAINING = 11  # the stream of all that is random in training
 GROWTH = math.sqrt(2.0)  # of the answers from one revision to the next
@@ -82,7 +82,7 @@ class Epoch:
     ) -> "Epoch":  # fmt: skip
         """Begin with all that is known; rows that are `asking`ed just now are still to come."""
         rows = np.array([*book.given, *book.answered], dtype=np.intp)
-        first = first_size(book.n_rows, len(rows))
+        first = max(first_size(book.n_rows), min(round(_OF_BASE * len(rows)), _MOST_FIRST))
         if book.budget and not book.questions:  # so that something is learnt, and looked at
             first = min(first, max(book.budget, _LEAST_FIRST))
         taken = AllBut.of(book.n_rows, book.given.keys(), asked_rows(book)).others
@@ -231,9 +231,9 @@ def asked_rows(book: Book) -> list[int]:
     return [*book.set_aside, *(question.row for question in book.questions)]
 
 
-def first_size(n_rows: int, n_base: int = 0) -> int:
-    """Return how many answers of an epoch there are at its first look, if it begins with those of the base."""
-    return max(min(FIRST, math.ceil(math.sqrt(n_rows))), min(round(_OF_BASE * n_base), _MOST_FIRST))
+def first_size(n_rows: int) -> int:
+    """Return how many answers there are at the first look."""
+    return min(FIRST, math.ceil(math.sqrt(n_rows)))
 
 
 def best_share(error: float, n_learnt: int, n_answers: int, alpha: float, n_classes: int = 0) -> float:
@@ -285,11 +285,9 @@ def is_wrong(said: Sequence[int], code: int) -> bool:
     return not said or any(one != code for one in said)
 
 
-def likely_error(revision: Revision, drawn: IntArray, said: Mapping[int, Sequence[int]]) -> tuple[float, float]:
-    """Estimate the share of rows that a revision has wrong by uniform draws, and how many errors that rests on.
-
-    For planning only: those that it has learnt from say nothing, and its own view stands in for a few.
-    """
-    rows = [row for row in drawn[revision.outside.inside(drawn)].tolist() if row in said]
-    wrong = sum(is_wrong(said[row], int(revision.codes[row])) for row in rows) + _PRIOR * revision.error_rate
-    return wrong / (len(rows) + _PRIOR), wrong
+def likely_error(revision: Revision, epoch: Epoch, said: Mapping[int, Sequence[int]]) -> float:
+    """Estimate the share of rows that a revision has wrong, for planning only."""
+    drawn = np.array([row for row in epoch.drawn if row in said], dtype=np.intp)
+    rows = drawn[revision.outside.inside(drawn)].tolist()
+    wrong = sum(is_wrong(said[row], int(revision.codes[row])) for row in rows)
+    return (wrong + _PRIOR * revision.error_rate) / (len(rows) + _PRIOR)

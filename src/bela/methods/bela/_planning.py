@@ -8,8 +8,7 @@ import numpy as np
 from bela.book import Book
 from bela.bounds import ErrorBets, draws_needed, draws_to_mend, likely_shares, share_lower
 from bela.methods.bela._certificates import Certificates
-from bela.methods.bela._looks import Epoch, first_size, likely_error
-from bela.methods.bela._replay import is_uniform
+from bela.methods.bela._looks import Epoch, likely_error
 from bela.methods.bela._revision import Revision
 from bela.records import RUNGS, FloatArray, Forecast, Prospect, Role, Rung
 from bela.shares import allowed_errors
@@ -18,7 +17,7 @@ RELEASE = 0.9  # of the alpha that is left, for a release: what its bets do not 
 _RECENT = 4  # revisions that tell how fast the error falls
 AGAIN = 1.4  # a release follows another when it has so many times the answers to learn from
 _USUAL_SLOPE = 0.45  # how fast the error falls with the answers, on a log-log scale, until the revisions say otherwise
-_SPREAD = 0.25  # the standard deviation of slopes, from data to data
+_DOUBT = 0.5  # weight of the usual slope, as the spread of log sizes that it would take to doubt it
 _GROWTH = np.cumprod([1.0, 1.2, 1.2, 1.3, 1.35, 1.4, *[1.5] * 6])  # of the answers, to releases ahead
 _STEPS = len(_GROWTH)
 _QUANTILES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])  # of what the error may be
@@ -34,7 +33,7 @@ _LUCK = 0.38  # the standard deviation of the logarithm of what it takes, where 
 _TENTH = 1.28  # standard deviations, above which lies a tenth of a normal distribution
 _MANY = 0.8  # times the errors that may stay: with fewer, none needs to be found
 _IN_REACH = 1.0  # times the errors that may stay: with more, there is nothing to be certified yet
-_PATIENCE = 0.4  # once there is a release, training on must promise to cost less than this share of going on
+_PATIENCE = 0.6  # once draws are made, training on must promise to cost less than this share of going on
 _PATIENCE_TO_MEND = 0.5  # the same while draws put labels right: they do what training would
 
 
@@ -45,8 +44,6 @@ class Situation:
     book: Book
     sizes: FloatArray  # training answers of the last revisions
     errors: FloatArray  # the share of rows that each of them has wrong, as far as the draws tell
-    seen: FloatArray  # how many errors each of these rests on
-    pause: int  # answers that an epoch takes that begins now, until there can be another release
     certified: Revision  # the release that is being certified, or the last revision
     released: bool  # whether it is the former
     alpha: float  # of that release, or of one that would be made now
@@ -64,14 +61,11 @@ def take_stock(book: Book, certificates: Certificates, epoch: Epoch) -> Situatio
     later = left + certificates.returned(book)
     taught = [revision for revision in certificates.revisions if revision.n_training]
     recent = taught[-_RECENT:]  # what others have predicted is on no learning curve
-    # All uniform draws, of epochs before this one too: what they have shown stays known after a release.
-    drawn = np.array([event.row for event in certificates.log if is_uniform(event)], dtype=np.intp)
-    errors, seen = np.array([likely_error(one, drawn, certificates.said) for one in recent]).reshape(-1, 2).T
     return Situation(
         book=book, certified=certificates.revisions[last],
         alpha=RELEASE * left if index is None else certificates.alpha_of(index),
         sizes=np.array([revision.n_training for revision in recent], dtype=float),
-        errors=errors, seen=seen, pause=first_size(book.n_rows, book.n_known),
+        errors=np.array([likely_error(revision, epoch, certificates.said) for revision in recent]),
         later_alpha=RELEASE * later,
         released=index is not None, n_draws=replay.n_draws, bets=replay.bets, mends=certificates.mends,
     )  # fmt: skip
@@ -154,7 +148,7 @@ def _expect(situation: Situation, ahead: "_Ahead", target: float) -> tuple[bool,
     now, later = ahead.costs(target)
     # Patience is with draws that lead to a certificate, not with those that are wasted before training goes on.
     patience = 1.0
-    if situation.released:
+    if situation.released and situation.n_draws:
         patience = _PATIENCE_TO_MEND if ahead.many_errors(target) else _PATIENCE
     failing = _WASTE + later  # whoever fails has wasted some draws
     certify = bool(np.minimum(patience * now, failing).mean() <= later.mean())
@@ -188,8 +182,7 @@ class _Ahead:
         self.sizes = np.minimum(n_known * _GROWTH, book.n_rows)
         if situation.released:
             self.sizes[0] = now.n_training
-            again = max(AGAIN * now.n_training, n_known + situation.pause)
-            self.sizes[1:] = np.maximum(self.sizes[1:], min(again, book.n_rows))
+            self.sizes[1:] = np.maximum(self.sizes[1:], min(AGAIN * now.n_training, book.n_rows))
         self.extra = np.maximum(self.sizes - n_known, 0.0)  # training answers that are yet to come
         self.factor = (self.sizes / now.n_training) ** -_slope(situation)
 
@@ -250,13 +243,7 @@ class _Ahead:
 
 
 def _slope(situation: Situation) -> float:
-    """How fast the error falls with the training answers: the usual, bent by what draws say of the last revisions.
-
-    The logarithm of an error that rests on k errors seen is as uncertain as 1 / k, so few draws bend it little.
-    """
-    x, y, k = np.log(situation.sizes), np.log(np.maximum(situation.errors, 1e-4)), situation.seen
-    if not k.sum() > 0:  # no revision has learnt from anything, or none has anything wrong
-        return _USUAL_SLOPE
-    x, y = x - np.average(x, weights=k), y - np.average(y, weights=k)
-    usual = _SPREAD**-2.0
-    return float(np.clip((usual * _USUAL_SLOPE - (k * x) @ y) / (usual + (k * x) @ x), 0.15, 1.2))
+    """How fast the error falls with the training answers: the usual, bent by what draws say of the last revisions."""
+    x, y = np.log(situation.sizes), np.log(np.maximum(situation.errors, 1e-4))
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip((-(x @ y) + _DOUBT * _USUAL_SLOPE) / (x @ x + _DOUBT), 0.15, 1.2))

@@ -35,11 +35,6 @@ class Draw:
     weights: FloatArray | None = None
 
 
-def is_uniform(event: Draw | Trained) -> bool:
-    """Whether a row was drawn with the same chance as all others."""
-    return isinstance(event, Draw) and event.weights is None
-
-
 class Replay:
     """What the log of draws and training questions says about one revision, as far as its answers are known.
 
