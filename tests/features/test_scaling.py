@@ -50,14 +50,16 @@ def test_texts_become_directions(dtype):
     np.testing.assert_allclose(prepared.dense[:5], prepared.dense[200:], atol=0.05)
 
 
-def test_of_many_columns_the_direction_counts():
-    """A picture that is twice as far from the mean of all, as it has more contrast, stays where it was."""
-    X = np.abs(RNG.normal(size=(300, 400))) @ RNG.normal(size=(400, 400)) / 20
+def test_of_many_columns_in_units_of_their_own_the_direction_counts():
+    """A row that has twice as much of everything stays where it was; columns that share a unit keep their lengths."""
+    X = RNG.normal(size=(300, 400))
     X -= X.mean(axis=0)
-    bright = np.vstack([X, X[:5] * 2, -X[:5] * 2])
-    dense = prepare_features(bright).dense
-    np.testing.assert_allclose(dense[:5], dense[300:305], atol=0.02)
-    np.testing.assert_allclose(dense[:5], -dense[305:], atol=0.02)
+    twice = (np.vstack([X, X[:5] * 1.5]) + 1) * 10.0 ** RNG.uniform(-2, 2, 400)
+    dense = prepare_features(twice).dense
+    np.testing.assert_allclose(np.linalg.norm(dense, axis=1), 1, atol=1e-4)
+    assert np.einsum("ij,ij->i", dense[:5], dense[300:]).min() > 0.98
+    alike = prepare_features(np.vstack([X, X[:5] * 1.5])).dense
+    assert (np.linalg.norm(alike[300:], axis=1) > 1.2 * np.linalg.norm(alike[:5], axis=1)).all()
 
 
 def test_mean_squared_norm_is_one():

@@ -150,7 +150,8 @@ def fit_matrix(
         near, raw = encode(block, rows.start)
         X = _complete(near, middle, low, high)
         standard = None if scales is None else scaling.clipped((X - scales[0]) * scales[1])
-        dense = scaling.reduced(np.clip(X, low, high) if standard is None else standard, components, mean, norm)
+        seen = np.clip(X, low, high) if standard is None else standard
+        dense = scaling.reduced(seen, components, mean, norm, direction=standard is not None)
         columns = scaling.as_floats(raw) if 0 < raw.shape[1] <= TREE_COLUMNS else None
         return Prepared(dense=dense, linear=standard, columns=columns)
 

@@ -185,7 +185,8 @@ class Scaling:
         """Turn some rows into features."""
         floats = as_floats(X)
         standard = None if self.scales is None else clipped((floats - self.scales[0]) / self.scales[1])
-        dense = reduced(floats if standard is None else standard, self.components, self.mean, self.norm)
+        seen = floats if standard is None else standard
+        dense = reduced(seen, self.components, self.mean, self.norm, direction=standard is not None)
         return Prepared(dense=dense, linear=standard, columns=floats if X.shape[1] <= TREE_COLUMNS else None)
 
 
@@ -206,14 +207,17 @@ def _scaling_of(floats: Floats) -> Scaling:
     return Scaling(scales=scales, mean=seen.mean(axis=0), components=components)
 
 
-def reduced(seen: AnyArray, components: Components | None, mean: AnyArray, norm: float) -> Floats:
+def reduced(
+    seen: AnyArray, components: Components | None, mean: AnyArray, norm: float, *, direction: bool = False
+) -> Floats:
     """Return rows as components where there are any, or else centred, with mean squared norm 1.
 
-    Of many columns the direction alone counts: how long a row is, is how bright a picture is or how sure a network, and
-    the short ones would be neighbours of everything.
+    Of components only the `direction` may count: where a row is long as it has much of everything, as bright pictures
+    do for a network, the short ones would be neighbours of all.
     """
     if components is not None:
-        return unit_directions(components.transform(np.asarray(seen, np.float32)))
+        found = components.transform(np.asarray(seen, np.float32))
+        return unit_directions(found) if direction else found
     return np.asarray((seen - mean).astype(np.float32) / np.float32(norm))
 
 

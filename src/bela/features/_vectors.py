@@ -71,7 +71,7 @@ def _fit_vectors(sample: Floats, most: int, n_components: int) -> Callable[[Floa
     mean = sample.mean(axis=0, dtype=np.float64)
     norm = scaling.mean_norm([sample - mean])
     components = Components.fit(sample, n_components) if sample.shape[1] > most else None
-    return partial(scaling.reduced, components=components, mean=mean, norm=norm)
+    return partial(scaling.reduced, components=components, mean=mean, norm=norm, direction=True)
 
 
 def as_view(part: Part) -> Part:
